@@ -1,0 +1,218 @@
+/* paucis: shorten the conversation an LLM agent re-sends on every step.
+ *
+ * A request body goes in, the same body with byte ranges replaced comes out. Nothing is ever
+ * re-serialised: key order, number spelling, escapes, whitespace and unknown fields survive, and
+ * with no edit the output is the input, byte for byte.
+ *
+ * Rules that hold for every call:
+ *  (a) Input is borrowed for the call and never written.
+ *  (b) Whatever a call hands out belongs to the context and is valid until the context's next call
+ *      or paucis_ctx_free.
+ *  (c) No global state; all tables are constant. Any number of contexts may run in parallel, one
+ *      thread at a time each.
+ *  (d) On error the outputs are NULL/0, nothing was written that matters, and the context stays
+ *      usable.
+ *  (e) A struct carries its size. Members past the caller's size take their defaults; a larger size
+ *      than this library knows is accepted only if the extra bytes are zero.
+ *  (f) A callback must not call back into the same context.
+ *  (g) Strings that carry a length may hold NUL bytes.
+ *  (h) The allocator is told old sizes; paucis_ctx_free gives all memory back.
+ */
+#ifndef PAUCIS_H
+#define PAUCIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PAUCIS_API __attribute__((visibility("default")))
+#else
+#define PAUCIS_API
+#endif
+
+/* ---- version ------------------------------------------------------------------------------- */
+
+#define PAUCIS_VERSION_MAJOR 0
+#define PAUCIS_VERSION_MINOR 1
+#define PAUCIS_VERSION_PATCH 0
+#define PAUCIS_VERSION_NUMBER \
+    (PAUCIS_VERSION_MAJOR * 10000 + PAUCIS_VERSION_MINOR * 100 + PAUCIS_VERSION_PATCH)
+#define PAUCIS_VERSION_STRING "0.1.0"
+
+/* The library that is linked, as opposed to the header that was compiled against. */
+PAUCIS_API uint32_t paucis_version_number(void);
+PAUCIS_API const char *paucis_version_string(void);
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* Values are never reused; gaps are for later. */
+typedef enum paucis_err {
+    PAUCIS_OK = 0,
+    PAUCIS_E_ARG = 10,       /* an argument or option is wrong */
+    PAUCIS_E_NOMEM = 12,     /* an allocation failed */
+    PAUCIS_E_LIMIT = 14,     /* a named limit was exceeded */
+    PAUCIS_E_PARSE = 20,     /* the body is not JSON */
+    PAUCIS_E_FORMAT = 22,    /* the body is JSON, but of no known format */
+    PAUCIS_E_INVARIANT = 30, /* an edit would make the body invalid: refused */
+    PAUCIS_E_NOSPACE = 32,   /* the caller's buffer is too small */
+    PAUCIS_E_CALLBACK = 40   /* a callback failed */
+} paucis_err;
+
+typedef struct paucis_error {
+    paucis_err code;
+    const char *msg; /* static text, never freed */
+    size_t pos;      /* byte position in the body, 0 where there is none */
+} paucis_error;
+
+PAUCIS_API const char *paucis_err_name(paucis_err code); /* "PARSE" */
+PAUCIS_API const char *paucis_err_text(paucis_err code); /* "not valid JSON" */
+
+/* ---- context ------------------------------------------------------------------------------- */
+
+typedef struct paucis_ctx paucis_ctx;
+
+/* malloc, realloc and free in one slot: now == 0 frees, p == NULL allocates. A failed resize leaves
+ * the old block as it was. */
+typedef struct paucis_alloc {
+    void *ud;
+    void *(*resize)(void *ud, void *p, size_t old, size_t now);
+} paucis_alloc;
+
+/* The allocator is copied; NULL means libc. Errors: ARG, NOMEM. */
+PAUCIS_API paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc);
+PAUCIS_API void paucis_ctx_free(paucis_ctx *ctx); /* NULL is fine */
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+typedef struct paucis_kv {
+    const char *key, *val;
+} paucis_kv;
+
+/* Called once for each strategy that saved something, and for nothing else. */
+typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);
+
+enum {
+    PAUCIS_PASS_THROUGH = 1, /* an unknown format is copied instead of refused */
+    PAUCIS_WITH_TOKENS = 2,  /* fill the token counts of the statistics */
+    PAUCIS_WITH_BREAKS = 4   /* count broken rules even where no edit needs to know */
+};
+
+typedef struct paucis_opts {
+    uint32_t size;          /* sizeof(paucis_opts) where the caller was compiled */
+    uint32_t flags;         /* PAUCIS_PASS_THROUGH, ... */
+    const char *format;     /* a name from paucis_format_at; NULL = detect */
+    const char *policy;     /* a name from paucis_policy_at; NULL = the default */
+    const char *strategies; /* comma-joined names instead of a policy; NULL = none */
+    uint64_t budget_tokens; /* the most tokens a request may have; 0 = no budget */
+    const paucis_kv *kv;    /* any option by name; wins over the members above */
+    size_t nkv;
+    paucis_log_fn *log; /* NULL = silent */
+    void *log_ud;
+} paucis_opts;
+
+PAUCIS_API void paucis_opts_init(paucis_opts *opts, size_t size); /* pass sizeof(paucis_opts) */
+
+/* ---- compact ------------------------------------------------------------------------------- */
+
+#define PAUCIS_NO_BYTE UINT64_MAX
+
+typedef struct paucis_stats {
+    uint32_t size;                /* set by the caller before the call */
+    uint32_t budget_met;          /* 1 if there is no budget or it is kept */
+    const char *format;           /* static name; NULL if unknown */
+    const char *policy;           /* static name; NULL if strategies were named */
+    uint64_t bytes_in, bytes_out; /* of the body */
+    uint64_t tokens_in, tokens_out;
+    uint64_t messages_in, messages_out;
+    uint64_t edits;
+    uint64_t first_changed_byte; /* PAUCIS_NO_BYTE if nothing changed */
+    uint64_t breaks;             /* rules the input breaks */
+    uint64_t dedup_hits, snippet_hits, total_bytes_saved;           /* classic strategies */
+    uint64_t original_tokens, final_tokens, elided_messages;        /* compact_to_budget */
+    uint64_t peak_alloc;         /* most memory the context ever held, beside the body */
+} paucis_stats;
+
+/* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed
+ * JSON text passes; otherwise an unknown format is FORMAT unless PAUCIS_PASS_THROUGH is set.
+ * Errors: ARG, NOMEM, LIMIT, PARSE, FORMAT, INVARIANT. */
+PAUCIS_API paucis_err paucis_compact(paucis_ctx *ctx, const char *in, size_t n,
+                                     const paucis_opts *opts, const char **out, size_t *outn,
+                                     paucis_stats *st, paucis_error *e);
+
+/* The same into the caller's buffer of cap bytes, which must not overlap the input. If it does not
+ * fit, the answer is NOSPACE, *outn says how much is needed, and dst is untouched. */
+PAUCIS_API paucis_err paucis_compact_into(paucis_ctx *ctx, const char *in, size_t n,
+                                          const paucis_opts *opts, char *dst, size_t cap,
+                                          size_t *outn, paucis_stats *st, paucis_error *e);
+
+/* A buffer of this size always holds the result for a body of n bytes. */
+PAUCIS_API size_t paucis_bound(size_t n);
+
+/* ---- plan ---------------------------------------------------------------------------------- */
+
+typedef struct paucis_edit {
+    const char *op;           /* "replace", "drop", "drop-message", "insert" */
+    const char *strategy;     /* who wanted it */
+    const char *reason;       /* why, in a few words */
+    size_t message, part;     /* place in the view before any edit; part SIZE_MAX = whole message */
+    const char *role;         /* of that message */
+    const char *kind;         /* of that part */
+    size_t pos, len;          /* the bytes of the body it concerns */
+    size_t before, after;     /* bytes of decoded text before and after */
+    const char *text;         /* the new text, NULL if none */
+    size_t text_len;
+} paucis_edit;
+
+/* Decides like paucis_compact and changes nothing; the edits are then read one by one. */
+PAUCIS_API paucis_err paucis_plan(paucis_ctx *ctx, const char *in, size_t n,
+                                  const paucis_opts *opts, size_t *nedits, paucis_stats *st,
+                                  paucis_error *e);
+PAUCIS_API paucis_err paucis_plan_get(const paucis_ctx *ctx, size_t i, paucis_edit *out);
+
+/* ---- check --------------------------------------------------------------------------------- */
+
+typedef struct paucis_break {
+    const char *rule;    /* "A-R2"; see paucis_rule_at */
+    const char *text;    /* what is wrong, static */
+    const char *pointer; /* JSON pointer (RFC 6901), NUL-terminated */
+    size_t pos;          /* byte position of that value */
+    size_t message;      /* place in the view; SIZE_MAX where it concerns no message */
+} paucis_break;
+
+typedef struct paucis_check_with {
+    const char *before; /* the body before compaction, or NULL */
+    size_t before_len;
+    const char *sent; /* the body sent one request earlier, or NULL */
+    size_t sent_len;
+} paucis_check_with;
+
+/* Every rule of the format that the body breaks; with may be NULL. Errors: ARG, NOMEM, LIMIT,
+ * PARSE, FORMAT. An error in one of the bodies to compare with is reported like one in the body. */
+PAUCIS_API paucis_err paucis_check(paucis_ctx *ctx, const char *in, size_t n,
+                                   const paucis_opts *opts, const paucis_check_with *with,
+                                   const paucis_break **breaks, size_t *nbreaks, paucis_error *e);
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+typedef struct paucis_info {
+    const char *name;
+    const char *summary; /* one line */
+    const char *detail;  /* options: type and default; rules: class; else NULL */
+} paucis_info;
+
+/* Each returns NULL past the end. */
+PAUCIS_API const paucis_info *paucis_format_at(size_t i);
+PAUCIS_API const paucis_info *paucis_policy_at(size_t i);
+PAUCIS_API const paucis_info *paucis_strategy_at(size_t i);
+PAUCIS_API const paucis_info *paucis_option_at(size_t i);
+PAUCIS_API const paucis_info *paucis_rule_at(size_t i);
+PAUCIS_API const paucis_info *paucis_kernel_at(size_t i); /* vector code this machine can run */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+/* JSON as byte ranges of the body: a flat list of 8-byte nodes in document order, nothing copied,
+ * nothing decoded until asked.
+ *
+ *   {"role":"user","n":[1]}      node  0 {     end -> 7
+ *   0123456789...                      1 "role"      key; its value is the next node
+ *                                      2 "user"
+ *                                      3 "n"
+ *                                      4 [     end -> 6
+ *                                      5 1
+ *                                      6 ]     end -> 4
+ *                                      7 }     end -> 0
+ *
+ * A scalar's `end` is the offset one past it. An opening node's `end` is the index of its closing
+ * node and the other way round, so a whole subtree is skipped in one step. Node 0 is the root and
+ * never a child, so 0 also means "none". Duplicate keys stay; json_get finds the last, as the
+ * providers' parsers do. */
+#ifndef PAUCIS_JSON_H
+#define PAUCIS_JSON_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+struct node {
+    uint32_t at : 31;      /* offset of the first byte; a string's is its quote */
+    uint32_t escaped : 1;  /* string with a backslash in it */
+    uint32_t end : 31;     /* see above */
+    uint32_t unusual : 1;  /* string with an escape that another spelling would do as well: \u, \/ */
+};
+
+struct json {
+    const char *body;
+    size_t size;
+    VEC(struct node) nodes;
+};
+
+/* Reads the whole body. On PARSE or LIMIT, *e says what and where. The nodes' memory is kept for the
+ * next body. kernel NULL = the best this machine has. */
+struct json_kernel;
+paucis_err paucis__json_read(struct json *j, struct mem *m, const struct json_kernel *kernel,
+                             const char *body, size_t size, paucis_error *e);
+
+/* ---- walking ------------------------------------------------------------------------------- */
+
+static inline const struct node *json_node(const struct json *j, size_t i) {
+    return &j->nodes.at[i];
+}
+static inline char json_type(const struct json *j, size_t i) {
+    return j->body[j->nodes.at[i].at]; /* one of { [ " t f n - 0..9 } ] */
+}
+static inline bool json_is_object(const struct json *j, size_t i) { return json_type(j, i) == '{'; }
+static inline bool json_is_array(const struct json *j, size_t i) { return json_type(j, i) == '['; }
+static inline bool json_is_string(const struct json *j, size_t i) { return json_type(j, i) == '"'; }
+static inline bool json_is_null(const struct json *j, size_t i) { return json_type(j, i) == 'n'; }
+static inline bool json_is_container(const struct json *j, size_t i) {
+    char c = json_type(j, i);
+    return c == '{' || c == '[';
+}
+
+/* Index of the node after the value at i. */
+static inline size_t json_next(const struct json *j, size_t i) {
+    return json_is_container(j, i) ? (size_t)json_node(j, i)->end + 1 : i + 1;
+}
+/* First byte of the value, and one past its last. */
+static inline size_t json_from(const struct json *j, size_t i) { return json_node(j, i)->at; }
+static inline size_t json_to(const struct json *j, size_t i) {
+    return json_is_container(j, i) ? (size_t)json_node(j, json_node(j, i)->end)->at + 1
+                                   : json_node(j, i)->end;
+}
+/* The value's bytes as they stand. */
+static inline struct span json_raw(const struct json *j, size_t i) {
+    size_t from = json_from(j, i);
+    return span_of(j->body + from, json_to(j, i) - from);
+}
+/* A string's bytes between its quotes, escapes as they stand. */
+static inline struct span json_inner(const struct json *j, size_t i) {
+    const struct node *n = json_node(j, i);
+    return span_of(j->body + n->at + 1, (size_t)n->end - n->at - 2);
+}
+
+/* Elements of an array: for (JSON_EACH(j, i, array)). Members of an object: the same loop visits
+ * keys with JSON_EACH_KEY, and i + 1 is the value. */
+#define JSON_EACH(j, i, array)                                          \
+    size_t i = (array) + 1, i##_end = json_node((j), (array))->end;     \
+    i < i##_end;                                                        \
+    i = json_next((j), i)
+#define JSON_EACH_KEY(j, k, object)                                     \
+    size_t k = (object) + 1, k##_end = json_node((j), (object))->end;   \
+    k < k##_end;                                                        \
+    k = json_next((j), k + 1)
+
+bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len);
+
+/* Is the string at i this literal? */
+#define json_is(j, i, literal) json_is_text((j), (i), (literal), sizeof(literal) - 1)
+static inline bool json_is_text(const struct json *j, size_t i, const char *text, size_t len) {
+    const struct node *n = json_node(j, i);
+    if (n->escaped) return paucis__json_equals(j, i, text, len);
+    return (size_t)n->end - n->at == len + 2 && memcmp(j->body + n->at + 1, text, len) == 0;
+}
+
+/* The value of a member, the last one if the key repeats; 0 if absent or i is not an object. */
+size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len);
+#define json_get(j, object, literal) paucis__json_get((j), (object), (literal), sizeof(literal) - 1)
+
+/* Does the object hold a key twice? */
+bool paucis__json_has_twins(const struct json *j, size_t object);
+
+static inline size_t json_count(const struct json *j, size_t array) {
+    size_t n = 0;
+    for (JSON_EACH(j, i, array)) n++;
+    return n;
+}
+
+/* ---- strings ------------------------------------------------------------------------------- */
+
+/* Decodes the inner bytes of a valid JSON string into dst, which holds at least `raw.len` bytes;
+ * returns the length. A lone surrogate becomes its three-byte form (as in WTF-8), which
+ * json_quote writes back as the same escape, so nothing is lost. */
+size_t paucis__json_decode(struct span raw, char *dst);
+
+/* Length of what json_decode would write. */
+size_t paucis__json_decoded_len(struct span raw);
+
+/* Writes text as the inside of a JSON string; dst NULL only measures. At most 6 bytes for one. */
+size_t paucis__json_quote(struct span text, char *dst);
+
+/* ---- kernels ------------------------------------------------------------------------------- */
+
+enum { STRING_ESCAPED = 1, STRING_UNUSUAL = 2 };
+
+/* One way to find the end of a string. `string_end` gets the offset after the opening quote and
+ * returns that of the closing one, or `size` if anything at all is wrong; json_read then asks the
+ * scalar reader what and where, so that all kernels report the same position. */
+struct json_kernel {
+    const char *name;
+    const char *summary;
+    bool (*usable)(void); /* on this machine */
+    size_t (*string_end)(const uint8_t *body, size_t from, size_t size, unsigned *flags);
+};
+
+extern const struct json_kernel *const paucis__json_kernels[]; /* best first, NULL ends */
+const struct json_kernel *paucis__json_best_kernel(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* Strings to text and back: decoding escapes, quoting, comparing. */
+#include "json/json_scalar.h"
+
+static char *put_utf8(char *d, unsigned c) {
+    if (c < 0x80) {
+        *d++ = (char)c;
+    } else if (c < 0x800) {
+        *d++ = (char)(0xc0 | c >> 6);
+        *d++ = (char)(0x80 | (c & 63));
+    } else if (c < 0x10000) {
+        *d++ = (char)(0xe0 | c >> 12);
+        *d++ = (char)(0x80 | (c >> 6 & 63));
+        *d++ = (char)(0x80 | (c & 63));
+    } else {
+        *d++ = (char)(0xf0 | c >> 18);
+        *d++ = (char)(0x80 | (c >> 12 & 63));
+        *d++ = (char)(0x80 | (c >> 6 & 63));
+        *d++ = (char)(0x80 | (c & 63));
+    }
+    return d;
+}
+
+static bool is_high_surrogate(unsigned c) { return c >> 10 == 0xd800 >> 10; }
+static bool is_low_surrogate(unsigned c) { return c >> 10 == 0xdc00 >> 10; }
+
+/* The code point of the escape at s (a backslash), and where it ends. */
+static unsigned escape_value(const uint8_t *s, const uint8_t *end, const uint8_t **after) {
+    *after = s + 2;
+    switch (s[1]) {
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'u': break;
+    default: return s[1]; /* " \ / */
+    }
+    unsigned c = (unsigned)json_hex4(s + 2);
+    *after = s + 6;
+    if (is_high_surrogate(c) && end - *after >= 6 && s[6] == '\\' && s[7] == 'u') {
+        unsigned low = (unsigned)json_hex4(s + 8);
+        if (is_low_surrogate(low)) {
+            *after = s + 12;
+            return 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+        }
+    }
+    return c;
+}
+
+size_t paucis__json_decode(struct span raw, char *dst) {
+    const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;
+    char *d = dst;
+    while (s < end) {
+        const uint8_t *slash = memchr(s, '\\', (size_t)(end - s));
+        size_t plain = (size_t)((slash ? slash : end) - s);
+        memcpy(d, s, plain);
+        d += plain;
+        s += plain;
+        if (slash) d = put_utf8(d, escape_value(s, end, &s));
+    }
+    return (size_t)(d - dst);
+}
+
+size_t paucis__json_decoded_len(struct span raw) {
+    const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;
+    size_t len = 0;
+    char scratch[4];
+    while (s < end) {
+        const uint8_t *slash = memchr(s, '\\', (size_t)(end - s));
+        len += (size_t)((slash ? slash : end) - s);
+        s = slash ? slash : end;
+        if (slash) len += (size_t)(put_utf8(scratch, escape_value(s, end, &s)) - scratch);
+    }
+    return len;
+}
+
+/* What a byte becomes inside a string: 0 itself, 'u' a \u escape, else the letter of its escape. */
+static char escape_letter(uint8_t c) {
+    switch (c) {
+    case '"': return '"';
+    case '\\': return '\\';
+    case '\b': return 'b';
+    case '\f': return 'f';
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return c < 0x20 ? 'u' : 0;
+    }
+}
+
+static char *put_u_escape(char *d, unsigned c) {
+    static const char hex[] = "0123456789abcdef";
+    const char u[6] = {'\\', 'u', hex[c >> 12], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
+    memcpy(d, u, 6);
+    return d + 6;
+}
+
+size_t paucis__json_quote(struct span text, char *dst) {
+    const uint8_t *s = (const uint8_t *)text.at, *end = s + text.len;
+    char scratch[6];
+    size_t len = 0;
+    while (s < end) {
+        char *d = dst ? dst + len : scratch;
+        char letter = escape_letter(*s);
+        if (letter == 'u') {
+            len += (size_t)(put_u_escape(d, *s++) - d);
+        } else if (letter) {
+            d[0] = '\\';
+            d[1] = letter;
+            len += 2;
+            s++;
+        } else if (*s == 0xed && end - s >= 3 && s[1] >= 0xa0) { /* a surrogate, see json_decode */
+            unsigned c = 0xd000u | (s[1] & 63u) << 6 | (s[2] & 63u);
+            len += (size_t)(put_u_escape(d, c) - d);
+            s += 3;
+        } else {
+            *d = (char)*s++;
+            len++;
+        }
+    }
+    return len;
+}
+
+bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len) {
+    struct span raw = json_inner(j, i);
+    const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;
+    while (s < end) {
+        char one[4] = {(char)*s};
+        size_t n = 1;
+        if (*s == '\\')
+            n = (size_t)(put_utf8(one, escape_value(s, end, &s)) - one);
+        else
+            s++;
+        if (len < n || memcmp(text, one, n) != 0) return false;
+        text += n;
+        len -= n;
+    }
+    return len == 0;
+}

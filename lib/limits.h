@@ -1,0 +1,21 @@
+/* Every limit of the library, named once, with its reason. */
+#ifndef PAUCIS_LIMITS_H
+#define PAUCIS_LIMITS_H
+
+/* Offsets in the token list are 31 bits wide, which halves its memory. The largest request any
+ * provider takes is 32 MB. */
+#define PAUCIS_MAX_BODY ((size_t)0x7fffffff)
+
+/* Containers inside containers. Real bodies stay under 30; nothing here recurses, so this only
+ * bounds the paths that are printed and the stack of a comparison. */
+#define PAUCIS_MAX_DEPTH ((size_t)1024)
+
+/* Tokens in one body: 1 GiB of token list. A token is a key, a scalar, or either end of a
+ * container, so a body made only of "[]," needs 16/3 bytes of list for each of its own. */
+#define PAUCIS_MAX_TOKENS ((size_t)1 << 27)
+
+/* Broken rules that are written down with their place. The rest are only counted: a hostile body
+ * may break a rule every few bytes. */
+#define PAUCIS_MAX_BREAKS ((size_t)100000)
+
+#endif
