@@ -53,6 +53,15 @@ struct span {
 
 static inline struct span span_of(const char *at, size_t len) { return (struct span){at, len}; }
 
+/* Rows of the library's tables begin with what the outside may see of them. */
+#define TABLE_ROW                                    \
+    union {                                          \
+        paucis_info info;                            \
+        struct {                                     \
+            const char *name, *summary, *detail;     \
+        };                                           \
+    }
+
 #define PAUCIS_TRY(expr)                      \
     do {                                      \
         paucis_err try_ = (expr);             \

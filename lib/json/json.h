@@ -90,6 +90,13 @@ static inline struct span json_inner(const struct json *j, size_t i) {
     k < k##_end;                                                        \
     k = json_next((j), k + 1)
 
+/* Is the string at i a key? Only a key is followed by a colon. */
+static inline bool json_is_key(const struct json *j, size_t i) {
+    size_t at = json_node(j, i)->end;
+    while (at < j->size && (unsigned char)j->body[at] <= ' ') at++;
+    return at < j->size && j->body[at] == ':';
+}
+
 bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len);
 
 /* Is the string at i this literal? */
@@ -104,7 +111,7 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
 size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len);
 #define json_get(j, object, literal) paucis__json_get((j), (object), (literal), sizeof(literal) - 1)
 
-/* Does the object hold a key twice? */
+/* Does the object hold a key twice, or so many keys that nobody should rely on it? */
 bool paucis__json_has_twins(const struct json *j, size_t object);
 
 static inline size_t json_count(const struct json *j, size_t array) {
@@ -134,8 +141,7 @@ enum { STRING_ESCAPED = 1, STRING_UNUSUAL = 2 };
  * returns that of the closing one, or `size` if anything at all is wrong; json_read then asks the
  * scalar reader what and where, so that all kernels report the same position. */
 struct json_kernel {
-    const char *name;
-    const char *summary;
+    TABLE_ROW;            /* name, summary */
     bool (*usable)(void); /* on this machine */
     size_t (*string_end)(const uint8_t *body, size_t from, size_t size, unsigned *flags);
 };

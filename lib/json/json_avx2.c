@@ -60,6 +60,8 @@ static inline uint64_t block_utf8_errors(const uint8_t *p) {
 
 static bool avx2_usable(void) { return __builtin_cpu_supports("avx2"); }
 
-const struct json_kernel paucis__json_avx2 = {"avx2", "64 bytes a step, x86-64 with AVX2",
-                                              avx2_usable, block_string_end};
+const struct json_kernel paucis__json_avx2 = {.name = "avx2",
+                                              .summary = "64 bytes a step, x86-64 with AVX2",
+                                              .usable = avx2_usable,
+                                              .string_end = block_string_end};
 #endif

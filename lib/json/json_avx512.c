@@ -49,6 +49,8 @@ static bool avx512_usable(void) {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
-const struct json_kernel paucis__json_avx512 = {"avx512", "64 bytes a step, x86-64 with AVX-512BW",
-                                                avx512_usable, block_string_end};
+const struct json_kernel paucis__json_avx512 = {.name = "avx512",
+                                              .summary = "64 bytes a step, x86-64 with AVX-512BW",
+                                              .usable = avx512_usable,
+                                              .string_end = block_string_end};
 #endif

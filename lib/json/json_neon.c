@@ -61,6 +61,8 @@ static inline uint64_t block_utf8_errors(const uint8_t *p) {
 
 static bool neon_usable(void) { return true; } /* part of every AArch64 machine */
 
-const struct json_kernel paucis__json_neon = {"neon", "64 bytes a step, AArch64", neon_usable,
-                                              block_string_end};
+const struct json_kernel paucis__json_neon = {.name = "neon",
+                                              .summary = "64 bytes a step, AArch64",
+                                              .usable = neon_usable,
+                                              .string_end = block_string_end};
 #endif

@@ -208,3 +208,16 @@ size_t paucis__json_get(const struct json *j, size_t object, const char *key, si
         if (json_is_text(j, k, key, len)) found = k + 1;
     return found;
 }
+
+bool paucis__json_has_twins(const struct json *j, size_t object) {
+    size_t keys[64], n = 0; /* a message has a handful; comparing each with each is the quick way */
+    if (!json_is_object(j, object)) return false;
+    for (JSON_EACH_KEY(j, k, object)) {
+        struct span key = json_inner(j, k);
+        for (size_t i = 0; i < n; i++)
+            if (json_is_text(j, keys[i], key.at, key.len)) return true;
+        if (n == sizeof keys / sizeof *keys || json_node(j, k)->escaped) return true;
+        keys[n++] = k;
+    }
+    return false;
+}

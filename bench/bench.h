@@ -1,0 +1,57 @@
+// What the benchmark's files share: bodies, and rows of the table. A row is a name and a function that
+// takes one body; a new competitor or a new way to call paucis is one more add() in one rows_*.cpp.
+#ifndef PAUCIS_BENCH_H
+#define PAUCIS_BENCH_H
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// Zero bytes behind every body: simdjson reads past the end, RapidJSON in situ needs a terminator.
+constexpr size_t kPadding = 64;
+
+struct Body {
+    const char *at;
+    size_t len;
+};
+
+struct Row {
+    std::string name;
+    std::function<bool(const Body &)> run;  // false: this body was not accepted
+};
+
+struct Rows {
+    size_t largest;  // body, so that buffers are made once and outside the clock
+    std::vector<Row> list;
+
+    void add(std::string name, std::function<bool(const Body &)> run) {
+        list.push_back({std::move(name), std::move(run)});
+    }
+};
+
+// Each adds its rows; buffers and parsers live in the rows and are reused from body to body.
+void add_paucis(Rows &rows);
+void add_simdjson(Rows &rows);
+void add_rapidjson(Rows &rows);
+void add_plain_c(Rows &rows);
+
+constexpr const char *kBaseline = "simdjson DOM";  // ratios are to this row
+
+// Name and version of everything compared, one line each.
+std::vector<std::string> versions_paucis();
+std::vector<std::string> versions_simdjson();
+std::vector<std::string> versions_rapidjson();
+std::vector<std::string> versions_plain_c();
+
+// Memory beside the body, in bytes, that a fresh paucis context needs for it; 0 if it is refused.
+size_t paucis_memory(const Body &body);
+
+// What a row found must not be optimised away.
+extern volatile size_t sink;
+
+}  // namespace bench
+
+#endif

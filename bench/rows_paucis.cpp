@@ -1,0 +1,94 @@
+// paucis through its public header: the identity write by every kernel, and every policy and strategy
+// the library lists, so a new one appears in the table by itself.
+#include <cstring>
+#include <memory>
+
+#include "bench.h"
+#include "paucis/paucis.h"
+
+namespace bench {
+namespace {
+
+// One way to call the library: a context, options and an output buffer that are kept.
+struct Call {
+    paucis_ctx *ctx = nullptr;
+    paucis_opts opts;
+    paucis_kv kv = {"kernel", nullptr};
+    std::vector<char> out;
+
+    explicit Call(size_t largest) : out(paucis_bound(largest)) {
+        paucis_opts_init(&opts, sizeof opts);
+        paucis_ctx_new(&ctx, nullptr);
+    }
+    ~Call() { paucis_ctx_free(ctx); }
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+    void kernel(const char *name) {
+        kv.val = name;
+        opts.kv = &kv;
+        opts.nkv = 1;
+    }
+    bool into(const Body &b) {
+        size_t n = 0;
+        if (paucis_compact_into(ctx, b.at, b.len, &opts, out.data(), out.size(), &n, nullptr, nullptr))
+            return false;
+        sink = sink + n;
+        return true;
+    }
+    bool plan(const Body &b) {
+        size_t edits = 0;
+        if (paucis_plan(ctx, b.at, b.len, &opts, &edits, nullptr, nullptr)) return false;
+        sink = sink + edits;
+        return true;
+    }
+};
+
+std::shared_ptr<Call> call_with(const Rows &rows, const char *policy, const char *strategies) {
+    auto call = std::make_shared<Call>(rows.largest);
+    call->opts.policy = policy;
+    call->opts.strategies = strategies;
+    return call;
+}
+
+}  // namespace
+
+void add_paucis(Rows &rows) {
+    auto read = call_with(rows, "none", nullptr);
+    rows.add("paucis read + view, no write", [read](const Body &b) { return read->plan(b); });
+    for (size_t i = 0; const paucis_info *k = paucis_kernel_at(i); i++) {
+        auto call = call_with(rows, "none", nullptr);
+        call->kernel(k->name);
+        std::string name = std::string("paucis identity, ") + k->name;
+        rows.add(name + (i == 0 ? " (best)" : ""), [call](const Body &b) { return call->into(b); });
+    }
+    for (size_t i = 0; const paucis_info *p = paucis_policy_at(i); i++) {
+        if (strcmp(p->name, "none") == 0) continue;
+        auto call = call_with(rows, p->name, nullptr);
+        rows.add(std::string("paucis -p ") + p->name, [call](const Body &b) { return call->into(b); });
+    }
+    for (size_t i = 0; const paucis_info *s = paucis_strategy_at(i); i++) {
+        auto call = call_with(rows, nullptr, s->name);
+        rows.add(std::string("paucis -s ") + s->name, [call](const Body &b) { return call->into(b); });
+    }
+}
+
+std::vector<std::string> versions_paucis() {
+    std::string line = std::string("paucis ") + paucis_version_string() + ", kernels here:";
+    for (size_t i = 0; const paucis_info *k = paucis_kernel_at(i); i++) line += std::string(" ") + k->name;
+    return {line};
+}
+
+size_t paucis_memory(const Body &body) {
+    Call call(body.len);
+    call.opts.policy = "none";
+    size_t n = 0;
+    paucis_stats st;
+    st.size = sizeof st;
+    if (paucis_compact_into(call.ctx, body.at, body.len, &call.opts, call.out.data(), call.out.size(),
+                            &n, &st, nullptr))
+        return 0;
+    return n == body.len && memcmp(call.out.data(), body.at, n) == 0 ? st.peak_alloc : 0;
+}
+
+}  // namespace bench

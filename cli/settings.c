@@ -1,0 +1,282 @@
+/* Flags to library options, and the library's errors and statistics to text. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- flags to options ----------------------------------------------------------------------- */
+
+bool parse_count(const char *text, uint64_t *out) {
+    uint64_t value = 0, unit = 1;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    if (p == text)
+        return false;
+    if (*p == 'K' || *p == 'k')
+        unit = 1000, p++;
+    else if (*p == 'M' || *p == 'm')
+        unit = 1000000, p++;
+    if (*p != '\0' || value > UINT64_MAX / unit)
+        return false;
+    *out = value * unit;
+    return true;
+}
+
+bool known_word(enum words w, const char *what, const char *word) {
+    struct nearest n = {word, NULL, 0};
+    const char *candidate;
+    for (size_t i = 0; (candidate = words_at(w, i)); i++) {
+        if (strcmp(candidate, word) == 0)
+            return true;
+        nearest_try(&n, candidate);
+    }
+    if (n.best)
+        usage_error("unknown %s '%s'; did you mean '%s'?", what, word, n.best);
+    else
+        usage_error("unknown %s '%s'", what, word);
+    return false;
+}
+
+/* Every name of a comma-joined list; *budget is set if compact_to_budget is one of them. */
+static bool known_strategies(const char *list, bool *budget) {
+    for (const char *p = list;; p++) {
+        char name[64];
+        size_t n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), p);
+        if (!known_word(WORDS_STRATEGY, "strategy", name))
+            return false;
+        *budget = *budget || strcmp(name, "compact_to_budget") == 0;
+        p += n;
+        if (*p == '\0')
+            return true;
+    }
+}
+
+static bool known_names(const struct args *a, bool *budget) {
+    const char *format = a->value[FLAG_FORMAT], *policy = a->value[FLAG_POLICY];
+    const char *strategies = a->value[FLAG_STRATEGY];
+    if (format && !known_word(WORDS_FORMAT, "format", format))
+        return false;
+    if (policy && !known_word(WORDS_POLICY, "policy", policy))
+        return false;
+    if (strategies && !known_strategies(strategies, budget))
+        return false;
+    for (size_t i = 0; i < a->nkv; i++)
+        if (!known_word(WORDS_OPTION, "option", a->kv[i].key))
+            return false;
+    return true;
+}
+
+/* The library tests the values of options: let it, on a tiny body, before any input is read. */
+static bool values_fit(const paucis_opts *opts) {
+    static const char probe[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"\"}]}";
+    paucis_ctx *ctx = NULL;
+    paucis_error e = {PAUCIS_OK, "", 0};
+    size_t edits;
+    paucis_err err = paucis_ctx_new(&ctx, NULL);
+    if (err == PAUCIS_OK)
+        err = paucis_plan(ctx, probe, sizeof probe - 1, opts, &edits, NULL, &e);
+    paucis_ctx_free(ctx);
+    if (err == PAUCIS_E_ARG)
+        usage_error("%s", e.msg);
+    return err != PAUCIS_E_ARG;
+}
+
+bool settings_read(struct settings *s, const struct args *a) {
+    bool budget = false;
+    *s = (struct settings){0};
+    paucis_opts_init(&s->opts, sizeof s->opts);
+    if (!known_names(a, &budget))
+        return false;
+    const char *policy = a->value[FLAG_POLICY], *count = a->value[FLAG_BUDGET];
+    if (policy && a->value[FLAG_STRATEGY]) {
+        usage_error("--strategy and --policy exclude each other");
+        return false;
+    }
+    if (count && !parse_count(count, &s->opts.budget_tokens)) {
+        usage_error("budget '%s' is not a number of tokens", count);
+        return false;
+    }
+    budget = budget || (policy && strcmp(policy, "budget") == 0);
+    if (budget && !count) {
+        usage_error("compact_to_budget needs --budget");
+        return false;
+    }
+    s->opts.format = a->value[FLAG_FORMAT];
+    s->opts.policy = policy;
+    s->opts.strategies = a->value[FLAG_STRATEGY];
+    s->opts.kv = a->kv;
+    s->opts.nkv = a->nkv;
+    s->stats = a->count[FLAG_STATS] > 0;
+    s->verbose = a->count[FLAG_VERBOSE] > 0 && a->count[FLAG_QUIET] == 0;
+    s->keep_going = a->count[FLAG_KEEP_GOING] > 0;
+    s->strict_budget = a->count[FLAG_STRICT_BUDGET] > 0;
+    bool classic = policy && strcmp(policy, "classic") == 0;
+    s->classic = classic || budget || s->opts.strategies;
+    s->budget_runs = budget || (classic && s->opts.budget_tokens > 0);
+    if (a->count[FLAG_PASS_THROUGH])
+        s->opts.flags |= PAUCIS_PASS_THROUGH;
+    if (s->stats)
+        s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
+    return values_fit(&s->opts);
+}
+
+/* ---- what was saved ------------------------------------------------------------------------- */
+
+static void tally_add(struct tally *t, const char *strategy, uint64_t hits, uint64_t bytes) {
+    size_t i = 0;
+    while (i < TALLIES && t[i].strategy && strcmp(t[i].strategy, strategy) != 0)
+        i++;
+    if (i == TALLIES)
+        return;
+    t[i].strategy = strategy;
+    t[i].hits += hits;
+    t[i].bytes += bytes;
+}
+
+void tally_log(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved) {
+    tally_add(ud, strategy, hits, bytes_saved);
+}
+
+void tally_merge(struct tally *to, const struct tally *from) {
+    for (size_t i = 0; i < TALLIES && from[i].strategy; i++)
+        tally_add(to, from[i].strategy, from[i].hits, from[i].bytes);
+}
+
+void tally_print(const struct tally *t) {
+    for (size_t i = 0; i < TALLIES && t[i].strategy; i++)
+        complain("%s: %" PRIu64 " hits, %" PRIu64 " bytes saved", t[i].strategy, t[i].hits,
+                 t[i].bytes);
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+int error_exit(paucis_err code) {
+    switch (code) {
+    case PAUCIS_OK:
+        return EXIT_DONE;
+    case PAUCIS_E_ARG:
+    case PAUCIS_E_NOMEM:
+        return EXIT_USAGE;
+    case PAUCIS_E_LIMIT:
+    case PAUCIS_E_PARSE:
+    case PAUCIS_E_FORMAT:
+        return EXIT_INPUT;
+    case PAUCIS_E_INVARIANT:
+        return EXIT_INVALID;
+    case PAUCIS_E_NOSPACE:
+    case PAUCIS_E_CALLBACK:
+        break;
+    }
+    return EXIT_BUG;
+}
+
+void error_text(struct buf *b, const paucis_error *e) {
+    const char *kind = paucis_err_text(e->code);
+    buf_str(b, kind);
+    if (e->pos > 0 || e->code == PAUCIS_E_PARSE)
+        buf_fmt(b, " at byte %zu", e->pos);
+    if (e->msg && *e->msg && strcmp(e->msg, kind) != 0)
+        buf_fmt(b, ": %s", e->msg);
+}
+
+int complain_body(const char *name, const paucis_error *e) {
+    struct buf b = {0};
+    error_text(&b, e);
+    const char *hint = e->code == PAUCIS_E_FORMAT ? " (--format names one)" : "";
+    complain("cannot read '%s': %.*s%s", name, (int)b.len, b.data ? b.data : "", hint);
+    buf_free(&b);
+    return error_exit(e->code);
+}
+
+/* ---- statistics ----------------------------------------------------------------------------- */
+
+static void number(struct buf *b, const char *key, uint64_t value) {
+    buf_fmt(b, ",\"%s\":%" PRIu64, key, value);
+}
+
+static void name(struct buf *b, const char *key, const char *value) {
+    buf_fmt(b, ",\"%s\":", key);
+    json_cstr(b, value);
+}
+
+static void boolean(struct buf *b, const char *key, bool value) {
+    buf_fmt(b, ",\"%s\":%s", key, value ? "true" : "false");
+}
+
+static void stats_error(struct buf *b, const paucis_error *e) {
+    struct buf text = {0};
+    error_text(&text, e);
+    buf_str(b, ",\"error\":");
+    json_str(b, text.data, text.len);
+    name(b, "error_code", paucis_err_name(e->code));
+    number(b, "position", e->pos);
+    buf_free(&text);
+}
+
+static void stats_body(struct buf *b, const struct settings *s, const paucis_stats *st) {
+    name(b, "format", st->format);
+    name(b, "policy", st->policy);
+    number(b, "bytes_in", st->bytes_in);
+    number(b, "bytes_out", st->bytes_out);
+    number(b, "tokens_in", st->tokens_in);
+    number(b, "tokens_out", st->tokens_out);
+    name(b, "tokenizer", "heuristic");
+    boolean(b, "tokens_exact", false);
+    number(b, "messages_in", st->messages_in);
+    number(b, "messages_out", st->messages_out);
+    number(b, "edits", st->edits);
+    if (st->first_changed_byte == PAUCIS_NO_BYTE)
+        buf_str(b, ",\"first_changed_byte\":null");
+    else
+        number(b, "first_changed_byte", st->first_changed_byte);
+    boolean(b, "budget_met", st->budget_met);
+    /* The policies of this version rewrite no sent history on purpose: there are no cuts to count,
+     * and there has been one way of rendering. */
+    number(b, "cuts", 0);
+    boolean(b, "cut_now", false);
+    number(b, "render", 1);
+    number(b, "breaks", st->breaks);
+    if (s->classic) {
+        number(b, "dedup_hits", st->dedup_hits);
+        number(b, "snippet_hits", st->snippet_hits);
+        number(b, "total_bytes_saved", st->total_bytes_saved);
+    }
+    if (s->budget_runs) {
+        number(b, "original_tokens", st->original_tokens);
+        number(b, "final_tokens", st->final_tokens);
+        number(b, "elided_messages", st->elided_messages);
+    }
+}
+
+void stats_json(struct buf *b, const struct settings *s, const paucis_stats *st,
+                const paucis_error *e, uint64_t line) {
+    buf_str(b, "{\"schema\":1");
+    if (line)
+        number(b, "line", line);
+    if (e)
+        stats_error(b, e);
+    else
+        stats_body(b, s, st);
+    if (!e && !line) /* with --jsonl it would depend on which thread met which line */
+        number(b, "peak_alloc", st->peak_alloc);
+    buf_str(b, "}\n");
+}
+
+bool stats_write(const struct args *a, struct buf *b) {
+    struct output o;
+    bool ok = output_open(&o, a->value[FLAG_STATS], STDERR_FILENO);
+    if (ok) {
+        output_buf(&o, b);
+        ok = output_commit(&o);
+    }
+    buf_free(b);
+    return ok;
+}

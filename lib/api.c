@@ -1,0 +1,367 @@
+/* The only file that implements paucis.h: checks arguments, runs the stages in order, hands out
+ * results. One direction: json -> format -> view -> policy -> check -> write. */
+#include <stdlib.h>
+
+#include "core/os.h"
+#include "json/json_pointer.h"
+#include "plan/check.h"
+#include "plan/settings.h"
+#include "write/write.h"
+
+/* A body that has been read. */
+struct document {
+    struct json json;
+    struct view view;
+};
+
+struct paucis_ctx {
+    struct mem mem;
+    struct arena arena; /* emptied at the start of every call */
+    struct document doc, other; /* other: what the body is compared with */
+    struct check check;
+    struct splices splices;
+    VEC(char) out;
+};
+
+/* ---- version and errors -------------------------------------------------------------------- */
+
+uint32_t paucis_version_number(void) { return PAUCIS_VERSION_NUMBER; }
+const char *paucis_version_string(void) { return PAUCIS_VERSION_STRING; }
+
+static const struct {
+    paucis_err code;
+    const char *name, *text;
+} api_errors[] = {
+    {PAUCIS_OK, "OK", "done"},
+    {PAUCIS_E_ARG, "ARG", "wrong argument or option"},
+    {PAUCIS_E_NOMEM, "NOMEM", "out of memory"},
+    {PAUCIS_E_LIMIT, "LIMIT", "limit exceeded"},
+    {PAUCIS_E_PARSE, "PARSE", "not valid JSON"},
+    {PAUCIS_E_FORMAT, "FORMAT", "not a known conversation format"},
+    {PAUCIS_E_INVARIANT, "INVARIANT", "the result would be invalid"},
+    {PAUCIS_E_NOSPACE, "NOSPACE", "the buffer is too small"},
+    {PAUCIS_E_CALLBACK, "CALLBACK", "a callback failed"},
+};
+
+const char *paucis_err_name(paucis_err code) {
+    for (size_t i = 0; i < sizeof api_errors / sizeof *api_errors; i++)
+        if (api_errors[i].code == code) return api_errors[i].name;
+    return "UNKNOWN";
+}
+
+const char *paucis_err_text(paucis_err code) {
+    for (size_t i = 0; i < sizeof api_errors / sizeof *api_errors; i++)
+        if (api_errors[i].code == code) return api_errors[i].text;
+    return "unknown error";
+}
+
+static paucis_err api_fail(paucis_error *e, paucis_err code, const char *msg) {
+    *e = (paucis_error){code, msg, 0};
+    return code;
+}
+
+/* ---- context ------------------------------------------------------------------------------- */
+
+paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
+    if (!out || (alloc && !alloc->resize)) return PAUCIS_E_ARG;
+    struct mem mem = {0};
+    if (alloc) mem.alloc = *alloc;
+    *out = paucis__mem_resize(&mem, NULL, 0, sizeof **out);
+    if (!*out) return PAUCIS_E_NOMEM;
+    memset(*out, 0, sizeof **out);
+    paucis_ctx *c = *out;
+    c->mem = mem;
+    c->arena.mem = &c->mem;
+    c->doc.view.mem = c->other.view.mem = &c->mem;
+    c->doc.view.arena = c->other.view.arena = &c->arena;
+    c->doc.view.seed = c->other.view.seed = paucis__os_seed();
+    return PAUCIS_OK;
+}
+
+static void document_free(struct document *d, struct mem *m) {
+    VEC_FREE(m, d->json.nodes);
+    paucis__view_free(&d->view);
+}
+
+void paucis_ctx_free(paucis_ctx *c) {
+    if (!c) return;
+    document_free(&c->doc, &c->mem);
+    document_free(&c->other, &c->mem);
+    VEC_FREE(&c->mem, c->check.breaks);
+    VEC_FREE(&c->mem, c->splices.list);
+    VEC_FREE(&c->mem, c->out);
+    paucis__arena_free(&c->arena);
+    struct mem mem = c->mem;
+    paucis__mem_resize(&mem, c, sizeof *c, 0);
+}
+
+/* ---- options and statistics ---------------------------------------------------------------- */
+
+void paucis_opts_init(paucis_opts *opts, size_t size) {
+    if (!opts || size < sizeof opts->size) return;
+    memset(opts, 0, size);
+    opts->size = (uint32_t)size;
+}
+
+/* Rule (e): a struct of another size than ours, brought to ours. */
+static bool api_sized(void *dst, size_t known, const void *src, size_t given) {
+    const char *s = src;
+    for (size_t i = known; i < given; i++)
+        if (s[i]) return false;
+    memset(dst, 0, known);
+    memcpy(dst, src, given < known ? given : known);
+    return given >= sizeof(uint32_t);
+}
+
+static paucis_err api_settings(struct settings *s, const paucis_opts *o, paucis_error *e) {
+    paucis_opts mine;
+    if (!o)
+        paucis_opts_init(&mine, sizeof mine);
+    else if (!api_sized(&mine, sizeof mine, o, o->size))
+        return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
+    return paucis__settings_read(s, &mine, e);
+}
+
+static void api_give_stats(paucis_stats *to, const paucis_stats *from) {
+    if (!to) return;
+    uint32_t size = to->size;
+    if (size < sizeof to->size) return;
+    memset(to, 0, size);
+    memcpy(to, from, size < sizeof *from ? size : sizeof *from);
+    to->size = size;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* JSON to view. FORMAT if the format is unknown. */
+static paucis_err api_read(paucis_ctx *c, struct document *d, const struct settings *s,
+                           const char *in, size_t n, paucis_error *e) {
+    struct view *v = &d->view;
+    paucis__view_clear(v);
+    PAUCIS_TRY(paucis__json_read(&d->json, &c->mem, s->kernel, in, n, e));
+    v->j = &d->json;
+    const struct format *f = s->format ? s->format : paucis__format_detect(&d->json);
+    if (!f || !json_is_object(&d->json, 0))
+        return api_fail(e, PAUCIS_E_FORMAT, "no conversation format fits this body");
+    paucis_err err = paucis__format_read(f, v);
+    return err ? api_fail(e, err, "out of memory") : PAUCIS_OK;
+}
+
+/* Whether this failure to read still lets the body pass unchanged. */
+static bool api_may_pass(paucis_err err, const struct settings *s) {
+    return err == PAUCIS_E_FORMAT && (!s->policy->run || (s->flags & PAUCIS_PASS_THROUGH));
+}
+
+/* Reads and decides; what is to be written is then in c->splices. */
+static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+                             paucis_stats *st, paucis_error *e) {
+    struct settings s;
+    struct view *v = &c->doc.view;
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
+    PAUCIS_TRY(api_settings(&s, o, e));
+    paucis__arena_reset(&c->arena);
+    *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
+    st->policy = s.policy->name;
+    st->first_changed_byte = PAUCIS_NO_BYTE;
+    c->splices.list.count = 0;
+    c->splices.size = n;
+    paucis_err err = api_read(c, &c->doc, &s, in, n, e);
+    if (err && !api_may_pass(err, &s)) return err;
+    if (err) {
+        *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+        return PAUCIS_OK;
+    }
+    st->format = v->format->name;
+    st->messages_in = st->messages_out = v->order.count;
+    if (s.policy->run || (s.flags & PAUCIS_WITH_BREAKS)) {
+        err = paucis__check_run(&c->check, v, true);
+        if (err) return api_fail(e, err, "out of memory");
+        st->breaks = c->check.total;
+    }
+    return PAUCIS_OK;
+}
+
+/* ---- compact ------------------------------------------------------------------------------- */
+
+size_t paucis_bound(size_t n) { return n; }
+
+paucis_err paucis_compact_into(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+                               char *dst, size_t cap, size_t *outn, paucis_stats *st,
+                               paucis_error *e) {
+    paucis_stats stats;
+    paucis_error error;
+    if (!e) e = &error;
+    if (outn) *outn = 0;
+    if (!c || !outn || (!dst && cap)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
+    *outn = c->splices.size;
+    if (c->splices.size > cap) return api_fail(e, PAUCIS_E_NOSPACE, "the buffer is too small");
+    paucis__write_apply(&c->doc.json, &c->splices, dst);
+    stats.bytes_out = c->splices.size;
+    stats.peak_alloc = c->mem.peak;
+    api_give_stats(st, &stats);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_compact(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+                          const char **out, size_t *outn, paucis_stats *st, paucis_error *e) {
+    paucis_stats stats;
+    paucis_error error;
+    if (!e) e = &error;
+    if (out) *out = NULL;
+    if (outn) *outn = 0;
+    if (!c || !out || !outn) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
+    c->out.count = 0;
+    if (!VEC_ROOM(&c->mem, c->out, c->splices.size + 1))
+        return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    paucis__write_apply(&c->doc.json, &c->splices, c->out.at);
+    *out = c->out.at;
+    *outn = stats.bytes_out = c->splices.size;
+    stats.peak_alloc = c->mem.peak;
+    api_give_stats(st, &stats);
+    return PAUCIS_OK;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------- */
+
+paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+                       size_t *nedits, paucis_stats *st, paucis_error *e) {
+    paucis_stats stats;
+    paucis_error error;
+    if (!e) e = &error;
+    if (nedits) *nedits = 0;
+    if (!c || !nedits) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
+    *nedits = c->doc.view.edits.count;
+    stats.bytes_out = c->splices.size;
+    stats.peak_alloc = c->mem.peak;
+    api_give_stats(st, &stats);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
+    static const char *const ops[] = {"replace", "drop", "drop-message", "insert"};
+    if (!c || !out || i >= c->doc.view.edits.count) return PAUCIS_E_ARG;
+    const struct view *v = &c->doc.view;
+    const struct edit *x = &v->edits.at[i];
+    const struct message *m = view_message(v, x->message);
+    const struct part *p = x->part == NO_INDEX ? NULL : view_part(v, x->part);
+    *out = (paucis_edit){.op = ops[x->op],
+                         .strategy = x->why.strategy,
+                         .reason = x->why.reason,
+                         .message = x->message,
+                         .part = p ? x->part - m->part : SIZE_MAX,
+                         .role = paucis__role_name(m->role),
+                         .kind = p ? paucis__kind_name(p->kind) : "message",
+                         .before = x->before,
+                         .after = x->after,
+                         .text = x->text.at,
+                         .text_len = x->text.len};
+    size_t node = p ? p->node : m->node;
+    if (node) {
+        out->pos = json_from(v->j, node);
+        out->len = json_to(v->j, p ? node : m->last) - out->pos;
+    }
+    return PAUCIS_OK;
+}
+
+/* ---- check --------------------------------------------------------------------------------- */
+
+/* The breaks for the caller, with pointers, in order of their place in the body. */
+static paucis_err api_give_breaks(paucis_ctx *c, const paucis_break **breaks, size_t *nbreaks) {
+    size_t n = c->check.breaks.count;
+    struct break_ *b = c->check.breaks.at;
+    paucis_break *list = paucis__arena_alloc(&c->arena, n * sizeof *list);
+    uint32_t *want = paucis__arena_alloc(&c->arena, n * sizeof *want);
+    const char **pointer = paucis__arena_alloc(&c->arena, n * sizeof *pointer);
+    if (!list || !want || !pointer) return PAUCIS_E_NOMEM;
+    paucis__check_sort(&c->check);
+    for (size_t i = 0; i < n; i++) want[i] = b[i].node;
+    PAUCIS_TRY(paucis__json_pointers(&c->doc.json, &c->arena, want, n, pointer));
+    for (size_t i = 0; i < n; i++)
+        list[i] = (paucis_break){.rule = b[i].rule,
+                                 .text = b[i].text,
+                                 .pointer = pointer[i],
+                                 .pos = json_from(&c->doc.json, b[i].node),
+                                 .message = b[i].message == NO_INDEX ? SIZE_MAX : b[i].message};
+    *breaks = list;
+    *nbreaks = n;
+    return PAUCIS_OK;
+}
+
+static paucis_err api_compare(paucis_ctx *c, struct settings *s, const paucis_check_with *with,
+                              paucis_error *e) {
+    s->format = c->doc.view.format; /* what it is compared with has the same format */
+    if (with->before) {
+        PAUCIS_TRY(api_read(c, &c->other, s, with->before, with->before_len, e));
+        PAUCIS_TRY(paucis__check_before(&c->check, &c->other.view));
+    }
+    if (with->sent) {
+        PAUCIS_TRY(api_read(c, &c->other, s, with->sent, with->sent_len, e));
+        PAUCIS_TRY(paucis__check_sent(&c->check, &c->other.view));
+    }
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+                        const paucis_check_with *with, const paucis_break **breaks,
+                        size_t *nbreaks, paucis_error *e) {
+    struct settings s;
+    paucis_error error;
+    if (!e) e = &error;
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    if (breaks) *breaks = NULL;
+    if (nbreaks) *nbreaks = 0;
+    if (!c || !breaks || !nbreaks || (!in && n))
+        return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    PAUCIS_TRY(api_settings(&s, o, e));
+    paucis__arena_reset(&c->arena);
+    PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
+    paucis_err err = paucis__check_run(&c->check, &c->doc.view, true);
+    if (!err && with) err = api_compare(c, &s, with, e);
+    if (!err) err = api_give_breaks(c, breaks, nbreaks);
+    return err && !e->code ? api_fail(e, err, paucis_err_text(err)) : err;
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+const paucis_info *paucis_format_at(size_t i) {
+    for (size_t k = 0; paucis__formats[k]; k++)
+        if (k == i) return &paucis__formats[k]->info;
+    return NULL;
+}
+
+const paucis_info *paucis_policy_at(size_t i) {
+    for (size_t k = 0; paucis__policies[k].name; k++)
+        if (k == i) return &paucis__policies[k].info;
+    return NULL;
+}
+
+const paucis_info *paucis_strategy_at(size_t i) {
+    (void)i;
+    return NULL;
+}
+
+const paucis_info *paucis_kernel_at(size_t i) {
+    for (size_t k = 0; paucis__json_kernels[k]; k++)
+        if (paucis__json_kernels[k]->usable() && i-- == 0) return &paucis__json_kernels[k]->info;
+    return NULL;
+}
+
+const paucis_info *paucis_option_at(size_t i) {
+    static const paucis_info list[] = {
+#define OPTION(name, detail, summary) {name, summary, detail},
+#include "plan/options.def"
+        {NULL, NULL, NULL}};
+    return i < sizeof list / sizeof *list - 1 ? &list[i] : NULL;
+}
+
+const paucis_info *paucis_rule_at(size_t i) {
+    static const paucis_info list[] = {
+#define RULE(id, class, summary) {id, summary, #class},
+#include "plan/rules.def"
+        {NULL, NULL, NULL}};
+    return i < sizeof list / sizeof *list - 1 ? &list[i] : NULL;
+}

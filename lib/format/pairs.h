@@ -1,0 +1,24 @@
+/* Calls and answers as the rules count them. Which result answers which call is known from the view
+ * (part.mate); this remembers what has been met on one walk over the live messages. */
+#ifndef PAUCIS_PAIRS_H
+#define PAUCIS_PAIRS_H
+
+#include "format/names.h"
+
+enum pair_mark {
+    PAIR_ANSWERED = 1,
+    PAIR_SHADOWED = 2 /* a later call of the same turn has the same id: every answer is that one's */
+};
+
+struct pairs {
+    struct names ids; /* tag: the newest call with this id */
+    uint8_t *marks;   /* for each part */
+};
+
+/* False if memory ran out; v->failed is then set. */
+bool paucis__pairs_init(struct pairs *p, struct view *v);
+
+/* Meets a call; returns the newest earlier call with the same id, NO_INDEX if there is none. */
+size_t paucis__pairs_call(struct pairs *p, struct view *v, size_t call);
+
+#endif

@@ -1,0 +1,77 @@
+/* See json_pointer.h. The walk keeps, for every open container, the node of the current key or the
+ * number of the current element; a path is put together only where one is wanted, and subtrees in
+ * which nothing is wanted are stepped over. */
+#include "json/json_pointer.h"
+
+#include "limits.h"
+
+struct step {
+    size_t container, child; /* child: current value's node */
+    size_t index;            /* its number in the container */
+};
+
+/* Appends one step's token: a number, or the key with ~ and / escaped; dst NULL measures. */
+static size_t put_token(const struct json *j, const struct step *s, char *dst) {
+    char number[24];
+    size_t n = 0;
+    struct span t;
+    if (json_is_object(j, s->container)) {
+        t = json_inner(j, s->child - 1);
+    } else {
+        char *d = number + sizeof number;
+        size_t i = s->index;
+        do *--d = (char)('0' + i % 10);
+        while (i /= 10);
+        t = span_of(d, (size_t)(number + sizeof number - d));
+    }
+    if (dst) dst[n] = '/';
+    n++;
+    for (size_t i = 0; i < t.len; i++) {
+        bool special = t.at[i] == '~' || t.at[i] == '/';
+        if (dst) dst[n] = special ? '~' : t.at[i];
+        if (dst && special) dst[n + 1] = t.at[i] == '~' ? '0' : '1';
+        n += special ? 2 : 1;
+    }
+    return n;
+}
+
+static const char *put_path(const struct json *j, struct arena *a, const struct step *steps,
+                            size_t depth) {
+    size_t n = 1;
+    for (size_t i = 0; i < depth; i++) n += put_token(j, &steps[i], NULL);
+    char *path = paucis__arena_alloc(a, n), *d = path;
+    if (!path) return NULL;
+    for (size_t i = 0; i < depth; i++) d += put_token(j, &steps[i], d);
+    *d = 0;
+    return path;
+}
+
+static void enter(const struct json *j, struct step *s, size_t container) {
+    *s = (struct step){container, container + 1 + json_is_object(j, container), 0};
+}
+
+static void advance(const struct json *j, struct step *s) {
+    s->child = json_next(j, s->child) + json_is_object(j, s->container);
+    s->index++;
+}
+
+paucis_err paucis__json_pointers(const struct json *j, struct arena *a, const uint32_t *want,
+                                 size_t n, const char **pointer) {
+    struct step *steps = paucis__arena_alloc(a, (PAUCIS_MAX_DEPTH + 1) * sizeof *steps);
+    if (!steps) return PAUCIS_E_NOMEM;
+    size_t depth = 0;
+    for (size_t w = 0; w < n; w++) {
+        size_t node = want[w];
+        while (depth && node > json_node(j, steps[depth - 1].container)->end) depth--;
+        if (!depth && node) enter(j, &steps[depth++], 0);
+        while (depth) { /* down to the value that is the node, or whose key it is */
+            struct step *s = &steps[depth - 1];
+            while (node >= json_next(j, s->child)) advance(j, s);
+            if (node <= s->child) break;
+            enter(j, &steps[depth++], s->child);
+        }
+        pointer[w] = put_path(j, a, steps, depth);
+        if (!pointer[w]) return PAUCIS_E_NOMEM;
+    }
+    return PAUCIS_OK;
+}

@@ -1,0 +1,41 @@
+/* Checking: the rules of a format against a view. The same code judges a body as it came (deep) and a
+ * view with edits before a byte is written. */
+#ifndef PAUCIS_CHECK_H
+#define PAUCIS_CHECK_H
+
+#include "view/view.h"
+
+struct break_ {
+    const char *rule; /* id as in rules.def */
+    const char *text; /* what is wrong, static */
+    uint32_t message; /* index into the view, NO_INDEX if it concerns none */
+    uint32_t node;    /* where; 0 is the root */
+};
+
+struct check {
+    struct view *v;
+    bool deep; /* also judge what edits cannot change */
+    size_t total;
+    VEC(struct break_) breaks; /* the first PAUCIS_MAX_BREAKS */
+    bool failed;               /* memory ran out */
+};
+
+/* For the formats' check functions. `rule` must be a row of rules.def. */
+void paucis__check_break(struct check *c, const char *rule, size_t message, size_t node,
+                         const char *text);
+
+/* Runs the format's rules; breaks from an earlier run are forgotten. */
+paucis_err paucis__check_run(struct check *c, struct view *v, bool deep);
+
+/* Orders the breaks by their place in the body. */
+void paucis__check_sort(struct check *c);
+
+/* The rules seen only by comparing: `now` against the body before compaction, or against the body
+ * sent one request earlier. Adds to c->breaks, nodes and messages being those of `now` (= c->v). */
+paucis_err paucis__check_before(struct check *c, struct view *before);
+paucis_err paucis__check_sent(struct check *c, struct view *sent);
+
+/* Is this request's model one whose thinking is bound to its prefix (FORMATS.md B-R15)? */
+bool paucis__check_is_bound(struct view *v);
+
+#endif

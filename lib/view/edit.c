@@ -1,0 +1,243 @@
+/* See edit.h. An edit is refused before it changes anything; so a strategy may simply try. */
+#include "view/edit.h"
+
+static struct edit *edit_add(struct view *v, struct why why, enum edit_op op, size_t message,
+                             size_t part) {
+    if (!VEC_ROOM(v->mem, v->edits, 1)) return NULL;
+    struct edit *e = &v->edits.at[v->edits.count++];
+    *e = (struct edit){.why = why,
+                       .op = op,
+                       .message = (uint32_t)message,
+                       .part = (uint32_t)part,
+                       .refers = NO_INDEX};
+    return e;
+}
+
+/* ---- what may be edited -------------------------------------------------------------------- */
+
+static bool is_last(const struct view *v, size_t message) {
+    return v->order.count && v->order.at[v->order.count - 1] == message;
+}
+
+static bool in_loop(const struct view *v, size_t message) {
+    return v->loop == NO_INDEX || message > v->loop;
+}
+
+/* May anything in this message change? */
+static bool message_is_open(const struct view *v, size_t message) {
+    const struct message *m = view_message(v, message);
+    if ((m->flags & MESSAGE_DROPPED) || v->locked) return false;
+    if (view_is_frozen(v, m) && !v->mending) return false;
+    if (!v->ruled) return true;
+    if (is_last(v, message) && !v->mending) return false;
+    return !v->bound || v->thought == NO_INDEX || message > v->thought;
+}
+
+static bool is_blank(struct span s) {
+    for (size_t i = 0; i < s.len; i++)
+        if (!memchr(" \t\r\n\v\f", s.at[i], 6)) return false;
+    return true;
+}
+
+/* Takes `cost` bytes of JSON from what the edits have saved. */
+static bool may_spend(struct view *v, int64_t cost) {
+    if (v->no_grow && v->room < cost) return false;
+    v->room -= cost;
+    return true;
+}
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+/* Bytes the part's text takes up in the output, roughly: exact for one string, never too high for a
+ * text that is there and never too low for a new one. */
+static int64_t cost_now(const struct view *v, const struct part *p) {
+    if (p->edit != NO_INDEX) {
+        struct span text = v->edits.at[p->edit].text;
+        return (int64_t)paucis__json_quote(text, NULL);
+    }
+    int64_t cost = 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
+        size_t node = v->slots.at[i].node;
+        cost += (int64_t)(json_is_string(v->j, node) ? json_inner(v->j, node) : json_raw(v->j, node)).len;
+    }
+    return cost;
+}
+
+static int64_t cost_new(const struct part *p, struct span text) {
+    size_t n = paucis__json_quote(text, NULL);
+    /* a note in an object: its braces and key, and its escapes escaped once more */
+    return (int64_t)(p->flags & PART_OBJECT ? 2 * n + 20 : n);
+}
+
+paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struct span text,
+                              size_t refers) {
+    struct part *p = view_part(v, part);
+    if (!(p->flags & PART_MAY_REPLACE) || (p->flags & PART_DROPPED) || !p->nslots ||
+        !message_is_open(v, p->message))
+        return PAUCIS_E_INVARIANT;
+    if (v->ruled && (is_blank(text) || (p->kind == PART_CALL && in_loop(v, p->message))))
+        return PAUCIS_E_INVARIANT;
+    if (v->no_grow && v->room < cost_new(p, text) - cost_now(v, p)) return PAUCIS_E_INVARIANT;
+    size_t before = paucis__view_text_len(v, part);
+    struct edit *e = edit_add(v, why, EDIT_REPLACE, p->message, part);
+    if (!e) return PAUCIS_E_NOMEM;
+    if (v->no_grow) v->room -= cost_new(p, text) - cost_now(v, p);
+    e->before = before;
+    e->after = text.len;
+    e->text = text;
+    e->refers = (uint32_t)refers;
+    p->edit = (uint32_t)(v->edits.count - 1);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, struct span text) {
+    return paucis__edit_refer(v, why, part, text, NO_INDEX);
+}
+
+void paucis__edit_restore(struct view *v, size_t part) {
+    struct part *p = view_part(v, part);
+    if (p->edit == NO_INDEX) return;
+    int64_t was = cost_now(v, p);
+    v->edits.at[p->edit].undone = true;
+    p->edit = NO_INDEX;
+    v->room -= cost_now(v, p) - was;
+}
+
+/* ---- parts and messages -------------------------------------------------------------------- */
+
+static int64_t json_size(const struct view *v, size_t first, size_t last) {
+    return (int64_t)(json_to(v->j, last) - json_from(v->j, first));
+}
+
+paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
+    struct part *p = view_part(v, part);
+    struct message *m = view_message(v, p->message);
+    bool thinking = p->kind == PART_THINKING;
+    if (!(p->flags & PART_MAY_DROP) || (p->flags & PART_DROPPED) || m->live < 2 ||
+        (m->flags & (MESSAGE_DROPPED | MESSAGE_INSERTED)) || v->locked ||
+        (view_is_frozen(v, m) && !v->mending))
+        return PAUCIS_E_INVARIANT;
+    if (v->ruled && thinking && in_loop(v, p->message)) return PAUCIS_E_INVARIANT;
+    if (!thinking && !message_is_open(v, p->message)) return PAUCIS_E_INVARIANT;
+    size_t before = paucis__view_text_len(v, part);
+    struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part);
+    if (!e) return PAUCIS_E_NOMEM;
+    e->before = before;
+    p->flags |= PART_DROPPED;
+    m->live--;
+    v->room += json_size(v, p->node, p->node);
+    return PAUCIS_OK;
+}
+
+static size_t message_text_len(const struct view *v, const struct message *m) {
+    size_t len = 0;
+    for (VIEW_EACH_PART(v, p, m)) len += paucis__view_text_len(v, p);
+    return len;
+}
+
+paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t message) {
+    struct message *m = view_message(v, message);
+    if ((m->flags & MESSAGE_TOP) || !message_is_open(v, message)) return PAUCIS_E_INVARIANT;
+    size_t before = message_text_len(v, m);
+    struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX);
+    if (!e) return PAUCIS_E_NOMEM;
+    e->before = before;
+    m->flags |= MESSAGE_DROPPED;
+    if (m->node) v->room += json_size(v, m->node, m->last);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__edit_drop_unit(struct view *v, struct why why, size_t unit) {
+    size_t members = 0;
+    for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next, members++) {
+        bool gone = view_message(v, i)->flags & MESSAGE_DROPPED;
+        if ((view_message(v, i)->flags & MESSAGE_TOP) || (!gone && !message_is_open(v, i)))
+            return PAUCIS_E_INVARIANT;
+    }
+    if (!VEC_ROOM(v->mem, v->edits, members)) return PAUCIS_E_NOMEM; /* all or none */
+    for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next)
+        if (!(view_message(v, i)->flags & MESSAGE_DROPPED))
+            PAUCIS_TRY(paucis__edit_drop_message(v, why, i));
+    return PAUCIS_OK;
+}
+
+/* Bytes an inserted message takes: its template with everything put in, and a comma. */
+static int64_t cost_inserted(const struct view *v, const char *form, size_t call,
+                             struct span text) {
+    size_t n = strlen(form) + 1 + paucis__json_quote(text, NULL);
+    if (call != NO_INDEX) {
+        const struct part *c = view_part(v, call);
+        if (c->id) n += json_inner(v->j, c->id).len;
+        if (c->name) n += json_inner(v->j, c->name).len;
+    }
+    return (int64_t)n;
+}
+
+paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, size_t call,
+                               struct span text, size_t *made) {
+    const char *form = call == NO_INDEX ? v->insert_user : v->insert_result;
+    if (!form || (view_message(v, after)->flags & MESSAGE_TOP) || !text.len || v->locked ||
+        (v->bound && v->thought != NO_INDEX && after < v->thought))
+        return PAUCIS_E_INVARIANT;
+    if (!VEC_ROOM(v->mem, v->messages, 1) || !VEC_ROOM(v->mem, v->parts, 1) ||
+        !VEC_ROOM(v->mem, v->edits, 1) ||
+        !VEC_ROOM(v->mem, v->order, v->messages.count + 1 - v->order.count))
+        return PAUCIS_E_NOMEM;
+    if (!may_spend(v, cost_inserted(v, form, call, text))) return PAUCIS_E_INVARIANT;
+    *made = v->messages.count;
+    struct message *m = paucis__view_message(v, call == NO_INDEX ? ROLE_USER : ROLE_TOOL, 0);
+    m->flags = MESSAGE_INSERTED;
+    m->insert = view_message(v, after)->insert;
+    view_message(v, after)->insert = (uint32_t)*made;
+    struct part *p = paucis__view_part(v, call == NO_INDEX ? PART_TEXT : PART_RESULT, 0, 0);
+    p->edit = (uint32_t)v->edits.count;
+    if (call != NO_INDEX) {
+        p->mate = (uint32_t)call;
+        p->id = view_part(v, call)->id;
+        p->name = view_part(v, call)->name;
+        if (view_part(v, call)->mate == NO_INDEX)
+            view_part(v, call)->mate = (uint32_t)(v->parts.count - 1);
+    }
+    struct edit *e = edit_add(v, why, EDIT_INSERT, *made, v->parts.count - 1);
+    e->after = text.len;
+    e->text = text;
+    return PAUCIS_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+void paucis__edit_settle(struct view *v) {
+    v->order.count = 0; /* room for all messages was made when they were added */
+    v->thought = NO_INDEX;
+    for (size_t i = 0; i < v->from_body; i++)
+        for (size_t k = i; k != NO_INDEX; k = view_message(v, k)->insert) {
+            const struct message *m = view_message(v, k);
+            if (m->flags & MESSAGE_DROPPED) continue;
+            v->order.at[v->order.count++] = (uint32_t)k;
+            for (VIEW_EACH_PART(v, p, m))
+                if (view_part(v, p)->kind == PART_THINKING) v->thought = (uint32_t)k;
+        }
+}
+
+void paucis__edit_undo_all(struct view *v) {
+    for (size_t i = 0; i < v->from_body; i++) {
+        struct message *m = view_message(v, i);
+        m->flags &= (uint8_t)~MESSAGE_DROPPED;
+        m->insert = NO_INDEX;
+        m->live = m->nparts;
+        for (size_t p = m->part; p < m->part + m->nparts; p++) {
+            struct part *part = view_part(v, p);
+            part->flags &= (uint8_t)~PART_DROPPED;
+            part->edit = NO_INDEX;
+            if (part->mate != NO_INDEX && view_part(v, part->mate)->message >= v->from_body)
+                part->mate = NO_INDEX; /* its answer was one we inserted */
+        }
+    }
+    v->parts.count = v->from_body ? view_message(v, v->from_body - 1)->part +
+                                        view_message(v, v->from_body - 1)->nparts
+                                  : 0;
+    v->messages.count = v->from_body;
+    v->edits.count = 0;
+    v->room = 0;
+    paucis__edit_settle(v);
+}

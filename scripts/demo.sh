@@ -1,0 +1,32 @@
+#!/bin/sh
+# Runs the main job on a bundled conversation and shows what happened: scripts/demo.sh [PAUCIS [BODY]]
+set -eu
+cd "$(dirname "$0")/.."
+paucis=${1:-build/paucis}
+body=${2:-examples/agent.json}
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+[ -t 1 ] || say() { printf '\n%s\n' "$*"; }
+
+"$paucis" --version
+say "The conversation: $body, what a coding agent sends after 22 messages"
+echo "$(wc -c <"$body") bytes"
+
+say "\$ paucis check $body"
+"$paucis" check "$body" && echo "valid: no rule of its format is broken"
+
+say "\$ paucis compact -p none --stats $body"
+"$paucis" compact -p none --stats="$out/stats" "$body" >"$out/body.json"
+cat "$out/stats"
+cmp "$body" "$out/body.json" && echo "the output is the input, byte for byte"
+
+say "The same with one message broken: a result that answers no call"
+sed 's/"tool_use_id": "toolu_0103/"tool_use_id": "toolu_9903/' "$body" >"$out/broken.json"
+status=0
+"$paucis" check "$out/broken.json" || status=$?
+echo "exit $status"
+
+say "\$ paucis list formats"
+"$paucis" list formats

@@ -1,0 +1,33 @@
+/* The public header stands alone: it comes first, twice, with nothing before it; every type can be
+ * named and a program links. Compiled as C11, as C17 and, through header.cpp, as C++17. */
+#include <paucis/paucis.h>
+#include <paucis/paucis.h>
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    paucis_opts opts;
+    paucis_opts_init(&opts, sizeof opts);
+    paucis_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.size = sizeof stats;
+    paucis_error error = {PAUCIS_OK, NULL, 0};
+    paucis_check_with with = {NULL, 0, NULL, 0};
+    const paucis_break *breaks = NULL;
+    const char body[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"max_tokens\":9}";
+    const char *out = NULL;
+    size_t size = 0, count = 0;
+    paucis_ctx *ctx = NULL;
+
+    if (paucis_version_number() != PAUCIS_VERSION_NUMBER) return 1;
+    if (strcmp(paucis_version_string(), PAUCIS_VERSION_STRING) != 0) return 2;
+    if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return 3;
+    opts.policy = "none";
+    if (paucis_compact(ctx, body, sizeof body - 1, &opts, &out, &size, &stats, &error)) return 4;
+    if (size != sizeof body - 1 || memcmp(out, body, size) != 0) return 5;
+    if (paucis_check(ctx, body, sizeof body - 1, &opts, &with, &breaks, &count, &error)) return 6;
+    paucis_ctx_free(ctx);
+    printf("%s: %s\n", paucis_version_string(), paucis_err_name(error.code));
+    return 0;
+}
