@@ -2,22 +2,22 @@
 //
 // A FILE holds one body a line and gives one table. Everything runs in one thread and one process.
 // Bodies lie in memory, split, before the clock starts; every row keeps its buffers and parsers. A pass
-// is one walk over all bodies of the file; the rows take turns pass by pass, so that a disturbance of
+// is one walk over all bodies of the file. The rows take turns pass by pass, so that a disturbance of
 // the machine hits all of them, and each row's fastest pass counts. MB are 10^6 bytes.
 //
-// Then memory: what a fresh context holds at most beside the body, for every body, and for two bodies
-// made of the smallest values there are.
+// Then memory: what a fresh context holds at most beside the body, for every body of the files and for
+// bodies made of the smallest values there are. paucis_memory also compares the output with the input.
 #include "bench.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <sstream>
+
+#include "result.h"
 
 namespace bench {
 
@@ -26,66 +26,52 @@ volatile size_t sink;
 namespace {
 
 struct Options {
-    bool json = false, memory = true;
-    double seconds = 20; // for one file, warm-up included
-    std::vector<std::string> only; // rows whose name contains one of these
+    bool json = false;
+    double seconds = 20;            // for one file
+    std::vector<std::string> only;  // parts of row names; none = all rows
     std::vector<std::string> files;
 };
 
 // ---- bodies ---------------------------------------------------------------------------------------
 
-const struct {
-    const char *name;
-    size_t below;
-} kClasses[] = {{"<64K", 64000},         {"64-256K", 256000}, {"256K-1M", 1000000},
-                {"1-4M", 4000000},       {"4-16M", 16000000}, {">16M", SIZE_MAX}};
-constexpr size_t kClassCount = sizeof kClasses / sizeof *kClasses;
-
-size_t class_of(size_t len) {
-    size_t c = 0;
-    while (len >= kClasses[c].below) c++;
-    return c;
-}
-
 struct Corpus {
     std::string name;
     std::vector<char> memory;
-    std::vector<Body> bodies; // by class, else in the order of the file
+    std::vector<Body> bodies;  // by size class, else in the order of the file
     size_t bytes = 0, largest = 0;
 };
 
-std::vector<size_t> line_ends(const std::string &text) {
-    std::vector<size_t> ends;
-    for (size_t at = 0; at < text.size(); at = ends.back() + 1)
-        ends.push_back(std::min(text.find('\n', at), text.size()));
-    return ends;
+[[noreturn]] void fail(const char *what, const std::string &subject) {
+    fprintf(stderr, "bench: %s '%s'\n", what, subject.c_str());
+    exit(2);
 }
 
-// Bodies come to lie on cache lines with zeroes behind them.
-Corpus load(const std::string &path) {
-    Corpus c;
+std::string read_file(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
     std::stringstream whole;
     whole << file.rdbuf();
-    if (!file) {
-        fprintf(stderr, "bench: cannot read '%s'\n", path.c_str());
-        exit(2);
-    }
-    std::string text = whole.str();
+    if (!file || whole.str().empty()) fail("cannot read", path);
+    return whole.str();
+}
+
+// Every body begins on a cache line and has zeroes behind it.
+Corpus load(const std::string &path) {
+    std::string text = read_file(path);
+    size_t lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+    Corpus c;
     c.name = path.substr(path.find_last_of('/') + 1);
-    std::vector<size_t> ends = line_ends(text);
-    c.memory.resize(text.size() + (ends.size() + 1) * 2 * kPadding);
+    c.memory.resize(text.size() + (lines + 1) * 2 * kPadding);
     char *dst = c.memory.data();
     dst += kPadding - reinterpret_cast<uintptr_t>(dst) % kPadding;
-    size_t at = 0;
-    for (size_t end : ends) {
+    for (size_t at = 0, end; at < text.size(); at = end + 1) {
+        end = std::min(text.find('\n', at), text.size());
         size_t len = end - at;
-        if (len) c.bodies.push_back({dst, len});
+        if (!len) continue;
         memcpy(dst, text.data() + at, len);
-        dst += (len + 2 * kPadding - 1) / kPadding * kPadding;
+        c.bodies.push_back({dst, len});
         c.bytes += len;
         c.largest = std::max(c.largest, len);
-        at = end + 1;
+        dst += (len + 2 * kPadding - 1) / kPadding * kPadding;
     }
     std::stable_sort(c.bodies.begin(), c.bodies.end(), [](const Body &a, const Body &b) {
         return class_of(a.len) < class_of(b.len);
@@ -95,19 +81,13 @@ Corpus load(const std::string &path) {
 
 // ---- speed ----------------------------------------------------------------------------------------
 
-struct Timing {
-    double total = INFINITY;
-    double by_class[kClassCount];
-    size_t refused = 0, passes = 0;
-    Timing() { std::fill(by_class, by_class + kClassCount, INFINITY); }
-};
-
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-void pass(const Row &row, const Corpus &c, Timing &t) {
+// Returns the seconds it took.
+double pass(const Row &row, const Corpus &c, RowResult &result) {
     double total = 0;
     size_t refused = 0;
     for (size_t i = 0; i < c.bodies.size();) {
@@ -116,44 +96,44 @@ void pass(const Row &row, const Corpus &c, Timing &t) {
         for (; i < c.bodies.size() && class_of(c.bodies[i].len) == k; i++)
             refused += !row.run(c.bodies[i]);
         double spent = now() - from;
-        t.by_class[k] = std::min(t.by_class[k], spent);
+        result.by_class[k] = std::min(result.by_class[k], spent);
         total += spent;
     }
-    t.total = std::min(t.total, total);
-    t.refused = refused;
-    t.passes++;
+    result.seconds = std::min(result.seconds, total);
+    result.refused = refused;
+    result.passes++;
+    return total;
 }
 
-// The first pass of each row warms up and does not count. Slow rows get fewer passes: none takes more
-// than its share of the time, but all get three.
-std::vector<Timing> measure(const Rows &rows, const Corpus &c, double seconds) {
-    std::vector<Timing> timings(rows.list.size());
+// One pass of each row warms up and does not count. Then each row has an equal share of the time, but
+// at least three passes.
+std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds) {
+    double share = seconds / static_cast<double>(rows.list.size());
+    std::vector<RowResult> results(rows.list.size());
     std::vector<double> spent(rows.list.size());
     for (size_t r = 0; r < rows.list.size(); r++) {
-        Timing warm_up;
+        RowResult warm_up;
         pass(rows.list[r], c, warm_up);
+        results[r].name = rows.list[r].name;
     }
-    double share = seconds / static_cast<double>(rows.list.size());
     for (bool more = true; more;) {
         more = false;
         for (size_t r = 0; r < rows.list.size(); r++) {
-            if (timings[r].passes >= 3 && spent[r] + timings[r].total > share) continue;
-            double from = now();
-            pass(rows.list[r], c, timings[r]);
-            spent[r] += now() - from;
+            if (results[r].passes >= 3 && spent[r] + results[r].seconds > share) continue;
+            spent[r] += pass(rows.list[r], c, results[r]);
             more = true;
         }
     }
-    return timings;
+    return results;
 }
 
-Rows all_rows(size_t largest, const Options &o) {
-    Rows rows{largest, {}}, chosen{largest, {}};
-    add_paucis(rows);
-    add_simdjson(rows);
-    add_rapidjson(rows);
-    add_plain_c(rows);
-    for (Row &row : rows.list) {
+Rows chosen_rows(size_t largest, const Options &o) {
+    Rows all{largest, {}}, chosen{largest, {}};
+    add_plain_c(all);
+    add_paucis(all);
+    add_simdjson(all);
+    add_rapidjson(all);
+    for (Row &row : all.list) {
         bool wanted = o.only.empty() || row.name == kBaseline;
         for (const std::string &part : o.only) wanted |= row.name.find(part) != std::string::npos;
         if (wanted) chosen.list.push_back(std::move(row));
@@ -163,15 +143,11 @@ Rows all_rows(size_t largest, const Options &o) {
 
 // ---- memory ---------------------------------------------------------------------------------------
 
-struct Memory {
-    double pooled = 0, median = 0, worst = 0; // parts of the body's size
-    size_t worst_len = 0, refused = 0;
-};
-
-Memory memory_of(const std::vector<Body> &bodies) {
-    Memory m;
+MemoryResult memory_of(const std::string &name, const std::vector<Body> &bodies) {
+    MemoryResult m;
     std::vector<double> ratios;
     double bytes = 0, held = 0;
+    m.name = name;
     for (const Body &b : bodies) {
         size_t peak = paucis_memory(b);
         m.refused += !peak;
@@ -189,40 +165,28 @@ Memory memory_of(const std::vector<Body> &bodies) {
     return m;
 }
 
-// Bodies of the smallest values: all brackets, and a conversation of empty messages.
-std::vector<std::pair<std::string, std::string>> hostile_bodies() {
-    std::string arrays = "[[]", messages = "{\"messages\":[{}", turns = "{\"messages\":[";
-    for (size_t i = 1; i < 4000000; i++) arrays += ",[]";
-    for (size_t i = 1; i < 1000000; i++) messages += ",{}";
-    for (size_t i = 0; i < 1000000; i++) turns += "{\"role\":\"user\",\"content\":\"\"},";
-    turns.pop_back();
-    return {{"4 million empty arrays", arrays + "]"},
-            {"1 million messages {}", messages + "]}"},
-            {"1 million messages with empty text", turns + "]}"}};
+std::string repeated(const char *open, const char *element, size_t n, const char *close) {
+    std::string s = open;
+    for (size_t i = 0; i < n; i++) (s += element) += ',';
+    s.back() = close[0];
+    return s += close + 1;
 }
 
-// ---- output ---------------------------------------------------------------------------------------
+// Bodies of the smallest values there are; the bound is PAUCIS_MAX_TOKENS in lib/limits.h.
+std::vector<MemoryResult> memory_of_hostile() {
+    const char *turn = "{\"role\":\"user\",\"content\":\"\"}", *open = "{\"messages\":[";
+    const std::pair<const char *, std::string> bodies[] = {
+        {"4 million []", repeated("[", "[]", 4000000, "]")},
+        {"1 million messages {}", repeated(open, "{}", 1000000, "]}")},
+        {"1 million messages of empty text", repeated(open, turn, 1000000, "]}")},
+    };
+    std::vector<MemoryResult> results;
+    for (const auto &[name, text] : bodies)
+        results.push_back(memory_of(name, {{text.data(), text.size()}}));
+    return results;
+}
 
-double mb_per_s(size_t bytes, double seconds) { return static_cast<double>(bytes) / seconds / 1e6; }
-
-struct Report {
-    const Options &o;
-    std::string json; // grows while the tables are printed
-
-    explicit Report(const Options &options) : o(options) {}
-
-    template <typename... Args>
-    void text(const char *format, Args... args) {
-        if (!o.json) printf(format, args...);
-        fflush(stdout);
-    }
-    template <typename... Args>
-    void field(const char *format, Args... args) {
-        char buffer[512];
-        snprintf(buffer, sizeof buffer, format, args...);
-        json += buffer;
-    }
-};
+// ---- the whole ------------------------------------------------------------------------------------
 
 std::string machine() {
     std::ifstream info("/proc/cpuinfo");
@@ -231,111 +195,58 @@ std::string machine() {
     return "unknown processor";
 }
 
-void report_head(Report &r) {
-    std::vector<std::string> lines = {machine(), std::string("compiled by ") + __VERSION__};
+CorpusResult run_corpus(const Corpus &c, const Options &o) {
+    CorpusResult result;
+    result.name = c.name;
+    result.bodies = c.bodies.size();
+    result.bytes = c.bytes;
+    result.largest = c.largest;
+    for (const Body &b : c.bodies) result.class_bytes[class_of(b.len)] += b.len;
+    result.rows = measure(chosen_rows(c.largest, o), c, o.seconds);
+    result.memory = memory_of(c.name, c.bodies);
+    return result;
+}
+
+Result run(const Options &o) {
+    Result result;
+    result.about = {machine(), std::string("compiled by ") + __VERSION__};
     for (auto *list : {versions_paucis, versions_simdjson, versions_rapidjson, versions_plain_c})
-        for (const std::string &line : list()) lines.push_back(line);
-    r.field("{\"schema\":1,\"versions\":[");
-    for (size_t i = 0; i < lines.size(); i++) {
-        r.text("%s\n", lines[i].c_str());
-        r.field("%s\"%s\"", i ? "," : "", lines[i].c_str());
-    }
-    r.field("],\"corpora\":[");
+        for (std::string &line : list()) result.about.push_back(std::move(line));
+    for (const std::string &file : o.files) result.corpora.push_back(run_corpus(load(file), o));
+    result.hostile = memory_of_hostile();
+    return result;
 }
 
-struct Classes {
-    size_t bytes[kClassCount] = {};
-    explicit Classes(const Corpus &c) {
-        for (const Body &b : c.bodies) bytes[class_of(b.len)] += b.len;
+Options parse(int argc, char **argv) {
+    Options o;
+    for (int i = 1; i < argc; i++) {
+        std::string arg = argv[i];
+        bool takes_value = arg == "--seconds" || arg == "--only";
+        if (takes_value && i + 1 == argc) fail("no value for", arg);
+        if (arg == "--json")
+            o.json = true;
+        else if (arg == "--seconds")
+            o.seconds = strtod(argv[++i], nullptr);
+        else if (arg == "--only")
+            o.only.push_back(argv[++i]);
+        else if (arg.size() > 1 && arg[0] == '-')
+            fail("unknown option", arg);
+        else
+            o.files.push_back(arg);
     }
-};
-
-void report_row(Report &r, const Row &row, const Timing &t, double base, size_t bytes,
-                const Classes &classes) {
-    double speed = mb_per_s(bytes, t.total);
-    r.text("%-34s %8.0f %7.2f", row.name.c_str(), speed, base / t.total);
-    r.field("{\"name\":\"%s\",\"mb_per_s\":%.1f,\"ratio\":%.4f,\"passes\":%zu,\"refused\":%zu,"
-            "\"by_class\":{",
-            row.name.c_str(), speed, base / t.total, t.passes, t.refused);
-    const char *comma = "";
-    for (size_t k = 0; k < kClassCount; k++) {
-        if (!classes.bytes[k]) continue;
-        double here = mb_per_s(classes.bytes[k], t.by_class[k]);
-        r.text(" %8.0f", here);
-        r.field("%s\"%s\":%.1f", comma, kClasses[k].name, here);
-        comma = ",";
+    if (o.files.empty()) {
+        fprintf(stderr, "usage: bench [--json] [--seconds N] [--only ROW]... FILE...\n");
+        exit(2);
     }
-    r.field("}}");
-    if (t.refused) r.text("  %zu refused", t.refused);
-    r.text("\n");
-}
-
-void report_corpus(Report &r, const Corpus &c, bool first) {
-    Rows rows = all_rows(c.largest, r.o);
-    std::vector<Timing> timings = measure(rows, c, r.o.seconds);
-    Classes classes(c);
-    double base = NAN;
-    for (size_t i = 0; i < rows.list.size(); i++)
-        if (rows.list[i].name == kBaseline) base = timings[i].total;
-    r.text("\n%s: %zu bodies, %.1f MB, largest %.2f MB\n%-34s %8s %7s", c.name.c_str(),
-           c.bodies.size(), static_cast<double>(c.bytes) / 1e6,
-           static_cast<double>(c.largest) / 1e6, "MB/s, fastest pass", "all", "ratio");
-    for (size_t k = 0; k < kClassCount; k++)
-        if (classes.bytes[k]) r.text(" %8s", kClasses[k].name);
-    r.text("\n");
-    r.field("%s{\"name\":\"%s\",\"bodies\":%zu,\"bytes\":%zu,\"rows\":[", first ? "" : ",",
-            c.name.c_str(), c.bodies.size(), c.bytes);
-    for (size_t i = 0; i < rows.list.size(); i++) {
-        if (i) r.field(",");
-        report_row(r, rows.list[i], timings[i], base, c.bytes, classes);
-    }
-    r.field("]");
-}
-
-void report_memory(Report &r, const std::string &name, const Memory &m) {
-    r.text("%-38s %8.1f %8.1f %8.1f", name.c_str(), m.pooled * 100, m.median * 100, m.worst * 100);
-    r.text("  at %.2f MB\n", static_cast<double>(m.worst_len) / 1e6);
-    if (m.refused) r.text("  %zu of them refused\n", m.refused);
-    r.field("\"memory\":{\"pooled\":%.4f,\"median\":%.4f,\"worst\":%.4f,\"refused\":%zu}", m.pooled,
-            m.median, m.worst, m.refused);
-}
-
-void report_hostile(Report &r) {
-    r.field("],\"hostile\":[");
-    bool first = true;
-    for (auto &[name, text] : hostile_bodies()) {
-        text.append(kPadding, '\0');
-        Memory m = memory_of({{text.data(), text.size() - kPadding}});
-        if (!first) r.field(",");
-        r.field("{\"name\":\"%s\",", name.c_str());
-        report_memory(r, name, m);
-        r.field("}");
-        first = false;
-    }
-    r.field("]}");
-}
-
-void run(const Options &o) {
-    Report r(o);
-    report_head(r);
-    std::vector<std::pair<std::string, Memory>> memory;
-    for (size_t i = 0; i < o.files.size(); i++) {
-        Corpus c = load(o.files[i]);
-        if (c.bodies.empty()) continue;
-        report_corpus(r, c, i == 0);
-        r.field(",");
-        memory.push_back({c.name, memory_of(c.bodies)});
-        const Memory &m = memory.back().second;
-        r.field("\"memory\":{\"pooled\":%.4f,\"median\":%.4f,\"worst\":%.4f,\"refused\":%zu}}",
-                m.pooled, m.median, m.worst, m.refused);
-    }
-    (void)memory;
-    report_hostile(r);
+    return o;
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char **argv) {
-    (void)argc; (void)argv;
+    bench::Options options = bench::parse(argc, argv);
+    bench::Result result = bench::run(options);
+    (options.json ? bench::print_json : bench::print_text)(result);
+    return 0;
 }

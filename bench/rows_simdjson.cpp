@@ -8,6 +8,9 @@
 
 #include "bench.h"
 
+#define NAME_OF_TEXT(x) #x
+#define NAME_OF(x) NAME_OF_TEXT(x)
+
 namespace bench {
 namespace {
 
@@ -100,7 +103,7 @@ std::vector<std::string> versions_simdjson() {
                           std::to_string(SIMDJSON_VERSION_MINOR) + "." +
                           std::to_string(SIMDJSON_VERSION_REVISION);
     return {"simdjson " + version + ", DOM by its " + get_active_implementation()->name() +
-            " code, On-Demand compiled for " + builtin_implementation()->name()};
+            " code, On-Demand compiled as " NAME_OF(SIMDJSON_BUILTIN_IMPLEMENTATION)};
 }
 
 }  // namespace bench

@@ -42,8 +42,7 @@ const char *words_at(enum words w, size_t i) {
                                          "rules",   "kernels",  NULL};
     static const char *const *const lists[] = {
         [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
-    if (w == WORDS_COMMAND)
-        return i < CMD_COUNT ? commands[i].name : NULL;
+    if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;
     if (w < sizeof tables / sizeof *tables && tables[w]) {
         const paucis_info *info = tables[w](i);
         return info ? info->name : NULL;
@@ -77,12 +76,25 @@ int usage_error(const char *fmt, ...) {
 
 static bool unknown_flag(const char *name) {
     struct nearest n = {name, NULL, 0};
-    for (size_t i = 0; i < FLAG_COUNT; i++)
-        nearest_try(&n, flags[i].name);
+    for (size_t i = 0; i < FLAG_COUNT; i++) nearest_try(&n, flags[i].name);
     if (n.best)
         usage_error("unknown option '--%s'; did you mean '--%s'?", name, n.best);
     else
         usage_error("unknown option '--%s'", name);
+    return false;
+}
+
+bool known_word(enum words w, const char *what, const char *word) {
+    struct nearest n = {word, NULL, 0};
+    const char *candidate;
+    for (size_t i = 0; (candidate = words_at(w, i)); i++) {
+        if (strcmp(candidate, word) == 0) return true;
+        nearest_try(&n, candidate);
+    }
+    if (n.best)
+        usage_error("unknown %s '%s'; did you mean '%s'?", what, word, n.best);
+    else
+        usage_error("unknown %s '%s'", what, word);
     return false;
 }
 
@@ -106,46 +118,47 @@ static bool add_option(struct args *a, const char *value) {
     return true;
 }
 
-static bool set_flag(struct args *a, size_t id, const char *value) {
-    a->count[id]++;
-    a->value[id] = value;
-    return flags[id].arg != ARG_MANY || add_option(a, value);
+static bool set_flag(struct args *a, const struct flag *f, const char *value) {
+    a->count[f - flags]++;
+    a->value[f - flags] = value;
+    return f->arg != ARG_MANY || add_option(a, value);
 }
 
-static void clear_flag(struct args *a, size_t id) {
-    a->count[id] = 0;
-    a->value[id] = NULL;
-    if (flags[id].arg != ARG_MANY)
-        return;
-    while (a->nkv > 0)
-        free((void *)(uintptr_t)a->kv[--a->nkv].key);
+static void clear_flag(struct args *a, const struct flag *f) {
+    a->count[f - flags] = 0;
+    a->value[f - flags] = NULL;
+    while (f->arg == ARG_MANY && a->nkv > 0) free((void *)(uintptr_t)a->kv[--a->nkv].key);
 }
 
-static size_t find_name(const char *name, size_t n) {
+static const struct flag *find_name(const char *name, size_t n) {
     for (size_t i = 0; i < FLAG_COUNT; i++)
-        if (strlen(flags[i].name) == n && memcmp(flags[i].name, name, n) == 0)
-            return i;
-    return FLAG_COUNT;
+        if (strlen(flags[i].name) == n && memcmp(flags[i].name, name, n) == 0) return &flags[i];
+    return NULL;
+}
+
+static const struct flag *find_letter(char letter) {
+    for (size_t i = 0; i < FLAG_COUNT; i++)
+        if (flags[i].letter == letter) return &flags[i];
+    return NULL;
 }
 
 /* *next is the word that follows, or NULL; set to NULL if it was used up. */
 static bool parse_long(struct args *a, const char *word, const char **next) {
     const char *eq = strchr(word, '=');
     size_t n = eq ? (size_t)(eq - word) : strlen(word);
-    size_t id = find_name(word, n);
-    if (id == FLAG_COUNT && n > 3 && !eq && memcmp(word, "no-", 3) == 0) {
-        id = find_name(word + 3, n - 3);
-        if (id < FLAG_COUNT) {
-            clear_flag(a, id);
+    const struct flag *f = find_name(word, n);
+    if (!f && n > 3 && !eq && memcmp(word, "no-", 3) == 0) {
+        f = find_name(word + 3, n - 3);
+        if (f) {
+            clear_flag(a, f);
             return true;
         }
     }
-    if (id == FLAG_COUNT) {
+    if (!f) {
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), word);
         return unknown_flag(name);
     }
-    const struct flag *f = &flags[id];
     if (f->arg == ARG_NONE && eq) {
         usage_error("option '--%s' takes no argument", f->name);
         return false;
@@ -159,20 +172,18 @@ static bool parse_long(struct args *a, const char *word, const char **next) {
         value = *next;
         *next = NULL;
     }
-    return set_flag(a, id, value);
+    return set_flag(a, f, value);
 }
 
 static bool parse_letters(struct args *a, const char *word, const char **next) {
     for (const char *p = word; *p; p++) {
-        size_t id = 0;
-        while (id < FLAG_COUNT && flags[id].letter != *p)
-            id++;
-        if (id == FLAG_COUNT) {
+        const struct flag *f = find_letter(*p);
+        if (!f) {
             usage_error("unknown option '-%c'", *p);
             return false;
         }
-        if (flags[id].arg == ARG_NONE) {
-            set_flag(a, id, NULL);
+        if (f->arg == ARG_NONE) {
+            set_flag(a, f, NULL);
             continue;
         }
         const char *value = p[1] ? p + 1 : *next;
@@ -180,9 +191,8 @@ static bool parse_letters(struct args *a, const char *word, const char **next) {
             usage_error("option '-%c' needs an argument", *p);
             return false;
         }
-        if (!p[1])
-            *next = NULL;
-        return set_flag(a, id, value);
+        if (!p[1]) *next = NULL;
+        return set_flag(a, f, value);
     }
     return true;
 }
@@ -190,8 +200,7 @@ static bool parse_letters(struct args *a, const char *word, const char **next) {
 const struct command *args_command(const char *name) {
     struct nearest n = {name, NULL, 0};
     for (size_t i = 0; i < CMD_COUNT; i++) {
-        if (strcmp(name, commands[i].name) == 0)
-            return &commands[i];
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
         nearest_try(&n, commands[i].name);
     }
     if (n.best)
@@ -210,15 +219,19 @@ static bool parse_operand(struct args *a, const char *word) {
     return true;
 }
 
-/* Each flag that was given must fit the command. */
+/* Each flag that was given must fit the command and, where there is a list of words, have one of
+ * them. Lists of strategies and KEY=VALUE are looked into by settings_read. */
 static bool fits(const struct args *a) {
     for (size_t i = 0; a->command && i < FLAG_COUNT; i++) {
-        if (a->count[i] == 0)
-            continue;
-        if (!(flags[i].commands & 1u << (a->command - commands))) {
-            usage_error("command '%s' takes no option '--%s'", a->command->name, flags[i].name);
+        const struct flag *f = &flags[i];
+        if (a->count[i] == 0) continue;
+        if (!(f->commands & 1u << (a->command - commands))) {
+            usage_error("command '%s' takes no option '--%s'", a->command->name, f->name);
             return false;
         }
+        bool one_word =
+            f->words == WORDS_FORMAT || f->words == WORDS_POLICY || f->words == WORDS_COLOR;
+        if (one_word && a->value[i] && !known_word(f->words, f->name, a->value[i])) return false;
     }
     return true;
 }
@@ -244,17 +257,14 @@ bool args_parse(struct args *a, int argc, char **argv) {
             ok = parse_long(a, word + 2, &next);
         else
             ok = parse_letters(a, word + 1, &next);
-        if (!ok)
-            return false;
-        if (had_next && !next)
-            i++;
+        if (!ok) return false;
+        if (had_next && !next) i++;
     }
     return fits(a);
 }
 
 void args_free(struct args *a) {
-    while (a->kv && a->nkv > 0)
-        free((void *)(uintptr_t)a->kv[--a->nkv].key);
+    while (a->kv && a->nkv > 0) free((void *)(uintptr_t)a->kv[--a->nkv].key);
     free(a->kv);
     free((void *)a->operands);
 }
@@ -267,8 +277,10 @@ bool args_file(const struct args *a, const char **file) {
     *file = a->noperands ? a->operands[0] : NULL;
     if (!*file && isatty(STDIN_FILENO)) {
         fprintf(stderr, "Usage: paucis %s [OPTIONS] %s\n", a->command->name, a->command->operand);
-        fprintf(stderr, "No file was named and stdin is a terminal; '-' reads from it.\n"
-                        "Try 'paucis %s --help'.\n", a->command->name);
+        fprintf(stderr,
+                "No file was named and stdin is a terminal; '-' reads from it.\n"
+                "Try 'paucis %s --help'.\n",
+                a->command->name);
         return false;
     }
     return true;

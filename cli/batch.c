@@ -1,7 +1,7 @@
 /* Many bodies, one a line, on several threads, with the output in the order of the input.
  *
- * Lines travel in blocks of about BLOCK bytes through a ring of slots. There is no reader thread and
- * no writer thread: each of the N threads looks, under one lock, for the most urgent thing to do,
+ * Lines travel in blocks of about BLOCK bytes through a ring of slots. There is no reader and no
+ * writer thread: each of the N threads looks, under one lock, for the most urgent thing to do,
  *
  *     write the oldest block if it is done   (one thread at a time)
  *     shorten the next block that was read   (any number)
@@ -22,8 +22,8 @@
 #include <time.h>
 
 enum {
-    BLOCK = 512 * 1024, /* in and out of a few threads fit their caches */
-    SLOTS_PER_JOB = 4   /* so that one slow block does not stop the others */
+    BLOCK = 1024 * 1024,
+    SLOTS_PER_JOB = 3 /* so that one slow block does not stop the others */
 };
 
 struct slot {
@@ -71,23 +71,19 @@ static bool fill(struct batch *b, struct slot *s) {
         }
         size_t room = in->cap - in->len;
         char *p = in->data + in->len, *nl;
-        if (!input_read(b->in, p, room, &got))
-            return false;
+        if (!input_read(b->in, p, room, &got)) return false;
         in->len += got;
         while ((nl = memchr(p, '\n', (size_t)(in->data + in->len - p)))) {
             p = nl + 1;
             whole = (size_t)(p - in->data);
             b->next_line++;
         }
-        if (whole > 0 && (in->len >= BLOCK || got < room))
-            break;
+        if (whole > 0 && (in->len >= BLOCK || got < room)) break;
     } while (got > 0);
-    if (got == 0)
-        whole = in->len;
+    if (got == 0) whole = in->len;
     buf_add(&b->rest, in->data + whole, in->len - whole);
     in->len = whole;
-    if (b->rest.failed)
-        complain("cannot read '%s': out of memory", b->in->name);
+    if (b->rest.failed) complain("cannot read '%s': out of memory", b->in->name);
     return !b->rest.failed;
 }
 
@@ -106,8 +102,26 @@ static void bad_line(struct worker *w, struct slot *s, uint64_t number, const ch
     buf_fmt(&s->errors, "paucis: '%s' line %" PRIu64 ": ", w->batch->in->name, number);
     error_text(&s->errors, e);
     buf_str(&s->errors, "\n");
-    if (w->batch->settings->keep_going)
-        buf_add(&s->out, line, n);
+    if (w->batch->settings->keep_going) buf_add(&s->out, line, n);
+}
+
+/* Into the slot's output, which is grown if a body became longer than it was, which is rare. */
+static paucis_err compact(struct worker *w, struct slot *s, const char *line, size_t n,
+                          paucis_stats *st, paucis_error *e) {
+    struct buf *out = &s->out;
+    struct tally before[TALLIES];
+    size_t outn = 0;
+    if (!buf_reserve(out, n + n / 16 + 4096)) return PAUCIS_E_NOMEM;
+    memcpy(before, w->tallies, sizeof before);
+    paucis_err err = paucis_compact_into(w->ctx, line, n, &w->opts, out->data + out->len,
+                                         out->cap - out->len, &outn, st, e);
+    if (err == PAUCIS_E_NOSPACE && buf_reserve(out, outn)) {
+        memcpy(w->tallies, before, sizeof before); /* or it would be counted twice */
+        err = paucis_compact_into(w->ctx, line, n, &w->opts, out->data + out->len,
+                                  out->cap - out->len, &outn, st, e);
+    }
+    if (err == PAUCIS_OK) out->len += outn;
+    return err;
 }
 
 static void one_line(struct worker *w, struct slot *s, uint64_t number, const char *line,
@@ -115,21 +129,11 @@ static void one_line(struct worker *w, struct slot *s, uint64_t number, const ch
     const struct settings *set = w->batch->settings;
     paucis_stats st = {.size = sizeof st};
     paucis_error e = {PAUCIS_OK, "", 0};
-    size_t bound = paucis_bound(n), outn = 0;
-    if (!buf_reserve(&s->out, bound))
-        return;
     s->bodies++;
-    paucis_err err = paucis_compact_into(w->ctx, line, n, &w->opts, s->out.data + s->out.len, bound,
-                                         &outn, &st, &e);
-    e.code = err;
-    if (err == PAUCIS_OK) {
-        s->out.len += outn;
-        s->missed += !st.budget_met;
-    } else {
-        bad_line(w, s, number, line, n, &e);
-    }
-    if (set->stats)
-        stats_json(&s->stats, set, &st, err == PAUCIS_OK ? NULL : &e, number);
+    e.code = compact(w, s, line, n, &st, &e);
+    if (e.code != PAUCIS_OK) bad_line(w, s, number, line, n, &e);
+    s->missed += e.code == PAUCIS_OK && !st.budget_met;
+    if (set->stats) stats_json(&s->stats, set, &st, e.code == PAUCIS_OK ? NULL : &e, number);
 }
 
 static bool shorten(struct worker *w, struct slot *s) {
@@ -145,8 +149,7 @@ static bool shorten(struct worker *w, struct slot *s) {
         buf_add(&s->out, p + whole - ending, ending);
         p += whole;
     }
-    if (s->out.failed || s->stats.failed || s->errors.failed)
-        complain("out of memory");
+    if (s->out.failed || s->stats.failed || s->errors.failed) complain("out of memory");
     return !(s->out.failed || s->stats.failed || s->errors.failed);
 }
 
@@ -156,10 +159,9 @@ static bool shorten(struct worker *w, struct slot *s) {
 static void show_progress(struct batch *b) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (int64_t)(now.tv_sec - b->shown.tv_sec) * 1000 +
-                 (now.tv_nsec - b->shown.tv_nsec) / 1000000;
-    if (ms < 100)
-        return;
+    int64_t ms =
+        (int64_t)(now.tv_sec - b->shown.tv_sec) * 1000 + (now.tv_nsec - b->shown.tv_nsec) / 1000000;
+    if (ms < 100) return;
     b->shown = now;
     fprintf(stderr, "\r%" PRIu64 " bodies, %" PRIu64 " MB in, %" PRIu64 " MB out\033[K",
             b->result->lines, b->result->bytes_in / 1000000, b->result->bytes_out / 1000000);
@@ -168,8 +170,7 @@ static void show_progress(struct batch *b) {
 /* One huge line must not keep its memory for the rest of the run. */
 static void recycle(struct buf *b) {
     b->len = 0;
-    if (b->cap > (size_t)8 * BLOCK)
-        buf_free(b);
+    if (b->cap > (size_t)8 * BLOCK) buf_free(b);
 }
 
 static bool write_slot(struct batch *b, struct slot *s) {
@@ -180,13 +181,11 @@ static bool write_slot(struct batch *b, struct slot *s) {
     r->bytes_in += s->in.len;
     r->bytes_out += s->out.len;
     if (s->errors.len) {
-        if (b->progress)
-            fputs("\r\033[K", stderr);
+        if (b->progress) fputs("\r\033[K", stderr);
         fwrite(s->errors.data, 1, s->errors.len, stderr);
     }
     bool ok = output_buf(b->out, &s->out) && (!b->stats || output_buf(b->stats, &s->stats));
-    if (b->progress)
-        show_progress(b);
+    if (b->progress) show_progress(b);
     recycle(&s->in);
     recycle(&s->out);
     recycle(&s->stats);
@@ -207,8 +206,7 @@ static bool step(struct worker *w) {
     struct batch *b = w->batch;
     struct slot *s = slot_at(b, b->written);
     bool ok = true;
-    if (b->failed || (b->eof && b->written == b->filled))
-        return false;
+    if (b->failed || (b->eof && b->written == b->filled)) return false;
     if (!b->writing && b->written < b->taken && s->done) {
         b->writing = true;
         pthread_mutex_unlock(&b->lock);
@@ -244,12 +242,10 @@ static void *work(void *arg) {
     struct worker *w = arg;
     struct batch *b = w->batch;
     bool ok = paucis_ctx_new(&w->ctx, NULL) == PAUCIS_OK;
-    if (!ok)
-        complain("out of memory");
+    if (!ok) complain("out of memory");
     pthread_mutex_lock(&b->lock);
     b->failed = b->failed || !ok;
-    while (step(w))
-        continue;
+    while (step(w)) continue;
     tally_merge(b->result->tallies, w->tallies);
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->lock);
@@ -272,14 +268,18 @@ static void run_all(struct batch *b, struct worker *workers, pthread_t *threads,
            pthread_create(&threads[started], NULL, work, &workers[started + 1]) == 0)
         started++;
     work(&workers[0]);
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
+    while (started > 0) pthread_join(threads[--started], NULL);
 }
 
-bool batch_run(struct input *in, struct output *out, struct output *stats,
-               const struct settings *s, unsigned jobs, bool progress, struct batch_result *r) {
-    struct batch b = {.in = in, .out = out, .stats = stats, .settings = s, .result = r,
-                      .progress = progress, .nslots = (size_t)jobs * SLOTS_PER_JOB,
+bool batch_run(struct input *in, struct output *out, struct output *stats, const struct settings *s,
+               unsigned jobs, bool progress, struct batch_result *r) {
+    struct batch b = {.in = in,
+                      .out = out,
+                      .stats = stats,
+                      .settings = s,
+                      .result = r,
+                      .progress = progress,
+                      .nslots = jobs == 1 ? 1 : (size_t)jobs * SLOTS_PER_JOB,
                       .next_line = 1};
     struct worker *workers = calloc(jobs, sizeof *workers);
     pthread_t *threads = calloc(jobs, sizeof *threads);
@@ -294,8 +294,7 @@ bool batch_run(struct input *in, struct output *out, struct output *stats,
         complain("out of memory");
         b.failed = true;
     }
-    if (progress)
-        fputs("\r\033[K", stderr);
+    if (progress) fputs("\r\033[K", stderr);
     for (size_t i = 0; b.slots && i < b.nslots; i++) {
         buf_free(&b.slots[i].in);
         buf_free(&b.slots[i].out);

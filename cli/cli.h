@@ -115,8 +115,9 @@ extern const struct flag flags[FLAG_COUNT];
 
 bool args_parse(struct args *a, int argc, char **argv); /* false: reported, exit 2 */
 void args_free(struct args *a);
-const struct command *args_command(const char *name); /* NULL: reported */
-const char *words_at(enum words w, size_t i); /* NULL past the end */
+const struct command *args_command(const char *name);              /* NULL: reported */
+const char *words_at(enum words w, size_t i);                      /* NULL past the end */
+bool known_word(enum words w, const char *what, const char *word); /* false: reported */
 
 /* The one FILE operand, NULL for stdin. False: reported (too many operands, or a terminal where a
  * body was expected). */
@@ -145,15 +146,13 @@ enum { TALLIES = 32 }; /* more strategies than there are */
 
 struct settings {
     paucis_opts opts;
-    bool classic;        /* the statistics of the classic strategies mean something */
-    bool budget_runs;    /* those of compact_to_budget too */
+    bool budget_runs;    /* compact_to_budget was named, by -s or -p */
     bool stats, verbose; /* --stats, -v */
     bool keep_going, strict_budget;
 };
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
 bool settings_read(struct settings *s, const struct args *a);
-bool known_word(enum words w, const char *what, const char *word); /* false: reported */
 bool parse_count(const char *text, uint64_t *out); /* digits, then K or M */
 
 void tally_log(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);
@@ -177,12 +176,12 @@ struct input {
     bool eof;
     char *raw; /* the first bytes of the file; with zstd all of them, a piece at a time */
     size_t raw_pos, raw_len;
-    void *zstd; /* NULL = not compressed */
+    void *zstd;       /* NULL = not compressed */
     size_t zstd_left; /* 0 = between frames */
 };
 
 /* All report their errors. */
-bool input_open(struct input *in, const char *file); /* NULL or "-" = stdin */
+bool input_open(struct input *in, const char *file);               /* NULL or "-" = stdin */
 bool input_read(struct input *in, char *p, size_t n, size_t *got); /* 0 = end */
 bool input_all(struct input *in, struct buf *b);
 void input_close(struct input *in);
@@ -224,7 +223,7 @@ struct batch_result {
 };
 
 /* False: reported. stats may be NULL. */
-bool batch_run(struct input *in, struct output *out, struct output *stats,
-               const struct settings *s, unsigned jobs, bool progress, struct batch_result *r);
+bool batch_run(struct input *in, struct output *out, struct output *stats, const struct settings *s,
+               unsigned jobs, bool progress, struct batch_result *r);
 
 #endif

@@ -29,8 +29,7 @@ static void break_json(struct buf *b, const paucis_break *k) {
 /* A pointer may hold any character of a key; a line of text must stay one line. */
 static void break_text(struct buf *b, const paucis_break *k) {
     buf_fmt(b, "%s ", k->rule);
-    if (*k->pointer == '\0')
-        buf_str(b, "\"\"");
+    if (*k->pointer == '\0') buf_str(b, "\"\"");
     for (const char *p = k->pointer; *p; p++) {
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             buf_fmt(b, "\\u%04x", (unsigned)(unsigned char)*p);
@@ -45,25 +44,20 @@ static paucis_err check_one(const struct check *c, const struct bodies *in, uint
                             struct buf *b, size_t *nbreaks, paucis_error *e) {
     paucis_check_with with = {in->before, in->before_len, in->sent, in->sent_len};
     const paucis_break *breaks = NULL;
-    paucis_err err =
-        paucis_check(c->ctx, in->in, in->in_len, c->opts, &with, &breaks, nbreaks, e);
+    paucis_err err = paucis_check(c->ctx, in->in, in->in_len, c->opts, &with, &breaks, nbreaks, e);
     e->code = err;
-    if (err != PAUCIS_OK)
-        return err;
-    if (c->json)
-        buf_str(b, "[");
+    if (err != PAUCIS_OK) return err;
+    if (c->json) buf_str(b, "[");
     for (size_t i = 0; i < *nbreaks; i++) {
         if (!c->json) {
-            if (line)
-                buf_fmt(b, "%" PRIu64 ": ", line);
+            if (line) buf_fmt(b, "%" PRIu64 ": ", line);
             break_text(b, &breaks[i]);
             continue;
         }
         buf_str(b, i ? "," : "");
         break_json(b, &breaks[i]);
     }
-    if (c->json)
-        buf_str(b, "]");
+    if (c->json) buf_str(b, "]");
     return PAUCIS_OK;
 }
 
@@ -75,16 +69,17 @@ static int check_body(const struct args *a, const struct check *c, const char *f
     paucis_error e = {PAUCIS_OK, "", 0};
     if (input_file(file, &in) && (!before_file || input_file(before_file, &before)) &&
         (!sent_file || input_file(sent_file, &sent))) {
-        struct bodies all = {in.data,  before_file ? before.data : NULL, sent_file ? sent.data : NULL,
-                             in.len,   before.len,                       sent.len};
+        struct bodies all = {in.data,
+                             before_file ? before.data : NULL,
+                             sent_file ? sent.data : NULL,
+                             in.len,
+                             before.len,
+                             sent.len};
         paucis_err err = check_one(c, &all, 0, &b, &nbreaks, &e);
-        if (c->json)
-            buf_str(&b, "\n");
-        if (a->count[FLAG_QUIET])
-            b.len = 0;
+        if (c->json) buf_str(&b, "\n");
+        if (a->count[FLAG_QUIET]) b.len = 0;
         code = err != PAUCIS_OK ? complain_body(file ? file : "stdin", &e) : output_text(a, &b);
-        if (code == EXIT_DONE && nbreaks)
-            code = EXIT_INVALID;
+        if (code == EXIT_DONE && nbreaks) code = EXIT_INVALID;
     }
     buf_free(&in);
     buf_free(&before);
@@ -105,10 +100,8 @@ struct check_lines {
 static bool partner(struct check_lines *l, struct lines *from, const char **p, size_t *n) {
     size_t end;
     bool failed = false;
-    if (!from->in || lines_next(from, p, n, &end, &failed))
-        return true;
-    if (!failed)
-        complain("'%s' has no line %" PRIu64, from->in->name, l->line);
+    if (!from->in || lines_next(from, p, n, &end, &failed)) return true;
+    if (!failed) complain("'%s' has no line %" PRIu64, from->in->name, l->line);
     return false;
 }
 
@@ -117,13 +110,11 @@ static bool check_line(const struct check *c, struct check_lines *l, struct buf 
     struct bodies all = {0};
     size_t end = 0, nbreaks = 0;
     paucis_error e = {PAUCIS_OK, "", 0};
-    if (!lines_next(&l->in, &all.in, &all.in_len, &end, failed))
-        return false;
+    if (!lines_next(&l->in, &all.in, &all.in_len, &end, failed)) return false;
     l->line++;
     *failed = !partner(l, &l->before, &all.before, &all.before_len) ||
               !partner(l, &l->sent, &all.sent, &all.sent_len);
-    if (*failed)
-        return false;
+    if (*failed) return false;
     if (!line_blank(all.in, all.in_len)) {
         if (check_one(c, &all, l->line, b, &nbreaks, &e) != PAUCIS_OK) {
             struct buf text = {0};
@@ -135,8 +126,7 @@ static bool check_line(const struct check *c, struct check_lines *l, struct buf 
         }
         l->broken += nbreaks > 0;
     }
-    if (c->json)
-        buf_str(b, "\n");
+    if (c->json) buf_str(b, "\n");
     return true;
 }
 
@@ -144,11 +134,9 @@ static int check_all_lines(const struct args *a, const struct check *c, struct c
     struct output o;
     struct buf b = {0};
     bool failed = false;
-    if (!output_open(&o, a->value[FLAG_OUTPUT], STDOUT_FILENO))
-        return EXIT_USAGE;
+    if (!output_open(&o, a->value[FLAG_OUTPUT], STDOUT_FILENO)) return EXIT_USAGE;
     while (check_line(c, l, &b, &failed)) {
-        if (a->count[FLAG_QUIET])
-            b.len = 0;
+        if (a->count[FLAG_QUIET]) b.len = 0;
         if (!output_buf(&o, &b)) {
             failed = true;
             break;
@@ -157,10 +145,8 @@ static int check_all_lines(const struct args *a, const struct check *c, struct c
     buf_free(&b);
     failed = failed || !output_commit(&o);
     output_abort(&o);
-    if (failed)
-        return EXIT_USAGE;
-    if (l->bad && !a->count[FLAG_KEEP_GOING])
-        return EXIT_INPUT;
+    if (failed) return EXIT_USAGE;
+    if (l->bad && !a->count[FLAG_KEEP_GOING]) return EXIT_INPUT;
     return l->broken ? EXIT_INVALID : EXIT_DONE;
 }
 
@@ -171,16 +157,13 @@ static int check_lines(const struct args *a, const struct check *c, const char *
     struct input inputs[3];
     bool ok = true;
     for (size_t i = 0; i < 3 && ok; i++) {
-        if (i > 0 && !files[i])
-            continue;
+        if (i > 0 && !files[i]) continue;
         ok = input_open(&inputs[i], files[i]);
-        if (ok)
-            streams[i]->in = &inputs[i];
+        if (ok) streams[i]->in = &inputs[i];
     }
     int code = ok ? check_all_lines(a, c, &l) : EXIT_USAGE;
     for (size_t i = 0; i < 3; i++) {
-        if (streams[i]->in)
-            input_close(streams[i]->in);
+        if (streams[i]->in) input_close(streams[i]->in);
         buf_free(&streams[i]->buf);
     }
     return code;
@@ -190,8 +173,7 @@ int cmd_check(const struct args *a) {
     struct settings s;
     struct check c = {NULL, &s.opts, a->count[FLAG_JSON] > 0};
     const char *file;
-    if (!settings_read(&s, a) || !args_file(a, &file))
-        return EXIT_USAGE;
+    if (!settings_read(&s, a) || !args_file(a, &file)) return EXIT_USAGE;
     if (a->count[FLAG_KEEP_GOING] && !a->count[FLAG_JSONL])
         return usage_error("--keep-going needs --jsonl");
     if (paucis_ctx_new(&c.ctx, NULL) != PAUCIS_OK) {

@@ -43,8 +43,7 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
     }
     if (s->stats) {
         stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
-        if (!stats_write(a, &json))
-            code = EXIT_USAGE;
+        if (!stats_write(a, &json)) code = EXIT_USAGE;
     }
     paucis_ctx_free(ctx);
     return code;
@@ -55,8 +54,7 @@ static int compact_lines(const struct args *a, const struct settings *s, const c
     struct input in;
     struct output out, stats;
     struct batch_result r = {0};
-    if (!input_open(&in, file))
-        return EXIT_USAGE;
+    if (!input_open(&in, file)) return EXIT_USAGE;
     bool ok = output_open(&out, a->value[FLAG_OUTPUT], STDOUT_FILENO);
     if (ok && !output_open(&stats, a->value[FLAG_STATS], STDERR_FILENO)) {
         output_abort(&out);
@@ -73,15 +71,13 @@ static int compact_lines(const struct args *a, const struct settings *s, const c
     output_abort(&out);
     output_abort(&stats);
     input_close(&in);
-    if (!ok)
-        return EXIT_USAGE;
+    if (!ok) return EXIT_USAGE;
     if (s->verbose) {
         tally_print(r.tallies);
         complain("%" PRIu64 " bodies, %" PRIu64 " not understood", r.lines, r.bad);
         say_sizes(r.bytes_in, r.bytes_out);
     }
-    if (r.bad && !s->keep_going)
-        return EXIT_INPUT;
+    if (r.bad && !s->keep_going) return EXIT_INPUT;
     return s->strict_budget && r.missed ? EXIT_BUDGET : EXIT_DONE;
 }
 
@@ -104,16 +100,13 @@ int cmd_compact(const struct args *a) {
     struct settings s;
     const char *file;
     unsigned jobs;
-    if (!settings_read(&s, a) || !read_jobs(a, &jobs) || !args_file(a, &file))
-        return EXIT_USAGE;
-    if (a->count[FLAG_JSONL])
-        return compact_lines(a, &s, file, jobs);
+    if (!settings_read(&s, a) || !read_jobs(a, &jobs) || !args_file(a, &file)) return EXIT_USAGE;
+    if (a->count[FLAG_JSONL]) return compact_lines(a, &s, file, jobs);
     if (a->count[FLAG_JOBS] || a->count[FLAG_KEEP_GOING])
         return usage_error("--jobs and --keep-going need --jsonl");
     struct buf body = {0};
     int code = EXIT_USAGE;
-    if (input_file(file, &body))
-        code = compact_body(a, &s, file ? file : "stdin", &body);
+    if (input_file(file, &body)) code = compact_body(a, &s, file ? file : "stdin", &body);
     buf_free(&body);
     return code;
 }

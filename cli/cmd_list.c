@@ -35,8 +35,7 @@ static void list_text(struct buf *b, list_fn *at) {
     }
     for (size_t i = 0; (row = at(i)); i++) {
         buf_fmt(b, "%-*s  ", names, row->name);
-        if (details)
-            buf_fmt(b, "%-*s  ", details, row->detail ? row->detail : "");
+        if (details) buf_fmt(b, "%-*s  ", details, row->detail ? row->detail : "");
         buf_fmt(b, "%s\n", row->summary ? row->summary : "");
     }
 }
@@ -46,20 +45,16 @@ int cmd_list(const struct args *a) {
     bool json = a->count[FLAG_JSON] > 0;
     struct buf b = {0};
     size_t shown = 0;
-    if (a->noperands > 1)
-        return usage_error("too many operands: '%s'", a->operands[1]);
-    if (wanted && !known_word(WORDS_TABLE, "table", wanted))
-        return EXIT_USAGE;
+    if (a->noperands > 1) return usage_error("too many operands: '%s'", a->operands[1]);
+    if (wanted && !known_word(WORDS_TABLE, "table", wanted)) return EXIT_USAGE;
     buf_str(&b, json ? "{\"schema\":1" : "");
     for (size_t i = 0; (name = words_at(WORDS_TABLE, i)); i++) {
-        if (wanted && strcmp(wanted, name) != 0)
-            continue;
+        if (wanted && strcmp(wanted, name) != 0) continue;
         if (json) {
             buf_str(&b, ",");
             list_json(&b, name, lists[i]);
         } else {
-            if (!wanted)
-                buf_fmt(&b, "%s%s:\n", shown ? "\n" : "", name);
+            if (!wanted) buf_fmt(&b, "%s%s:\n", shown ? "\n" : "", name);
             list_text(&b, lists[i]);
         }
         shown++;

@@ -44,8 +44,8 @@ static const struct paint paint_off = {"", "", "", "", ""};
 static unsigned hex4(const char *p) {
     unsigned v = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned char c = (unsigned char)p[i];
-        v = v << 4 | (c <= '9' ? c - '0' : (c | 0x20u) - 'a' + 10);
+        unsigned c = (unsigned char)p[i];
+        v = v << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
     }
     return v;
 }
@@ -54,16 +54,37 @@ static void add_utf8(struct buf *b, unsigned c) {
     char s[4];
     size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n; i-- > 1; c >>= 6)
-        s[i] = (char)(0x80 | (c & 0x3f));
+    for (size_t i = n; i-- > 1; c >>= 6) s[i] = (char)(0x80 | (c & 0x3f));
     s[0] = (char)(lead[n] | c);
     buf_add(b, s, n);
 }
 
-/* The text of a JSON string token. The library has read the body, so every escape is whole. What is
- * no string (a dropped message, say) is shown as it stands. */
-static void decode(struct buf *b, const char *p, size_t n) {
-    if (n < 2 || p[0] != '"' || p[n - 1] != '"') {
+/* Of a block or a message, the string that an edit of a text of `before` bytes is about: the
+ * shortest that can hold it (escapes only add bytes), or the longest if none can. */
+static void find_text(const char **p, size_t *n, size_t before) {
+    const char *best = NULL, *end = *p + *n;
+    size_t best_len = 0;
+    for (const char *q = *p; q < end; q++) {
+        if (*q != '"') continue;
+        const char *from = q++;
+        while (q < end && *q != '"') q += *q == '\\' ? 2 : 1;
+        if (q >= end) break;
+        size_t len = (size_t)(q - from) - 1;
+        bool better = best_len < before ? len > best_len : len >= before && len < best_len;
+        if (!best || better) {
+            best = from;
+            best_len = len;
+        }
+    }
+    if (!best) return;
+    *p = best;
+    *n = best_len + 2;
+}
+
+/* The text of a JSON value. The library has read the body, so every escape is whole. */
+static void decode(struct buf *b, const char *p, size_t n, size_t before) {
+    find_text(&p, &n, before);
+    if (n < 2 || p[0] != '"') {
         buf_add(b, p, n);
         return;
     }
@@ -93,9 +114,8 @@ static void decode(struct buf *b, const char *p, size_t n) {
 /* One line of foreign text, cut to the width and free of control characters, which could command
  * the terminal. */
 static void safe_line(struct buf *b, const char *p, size_t n) {
-    size_t shown = n < SHOWN_WIDTH ? n : SHOWN_WIDTH;
-    while (shown < n && shown > 0 && ((unsigned char)p[shown] & 0xc0) == 0x80)
-        shown--;
+    size_t shown = n < SHOWN_WIDTH + 16 ? n : SHOWN_WIDTH; /* no cut for a few bytes */
+    while (shown < n && shown > 0 && ((unsigned char)p[shown] & 0xc0) == 0x80) shown--;
     for (size_t i = 0; i < shown; i++) {
         unsigned char c = (unsigned char)p[i];
         if (c == '\t')
@@ -107,16 +127,14 @@ static void safe_line(struct buf *b, const char *p, size_t n) {
         else
             buf_add(b, p + i, 1);
     }
-    if (shown < n)
-        buf_fmt(b, " [+%zu]", n - shown);
+    if (shown < n) buf_fmt(b, " [+%zu]", n - shown);
 }
 
 /* The first lines and the last one, each behind a sign. */
 static void sample(struct buf *b, const char *sign, const char *color, const char *off,
                    const char *p, size_t n) {
     size_t lines = 1;
-    for (size_t i = 0; i + 1 < n; i++)
-        lines += p[i] == '\n';
+    for (size_t i = 0; i + 1 < n; i++) lines += p[i] == '\n';
     size_t skip_to = lines > SHOWN_HEAD + SHOWN_TAIL + 1 ? lines - SHOWN_TAIL : 0;
     for (size_t i = 0; n > 0; i++) {
         const char *nl = memchr(p, '\n', n);
@@ -135,18 +153,15 @@ static void sample(struct buf *b, const char *sign, const char *color, const cha
 }
 
 /* What differs between the texts: the common start and end are left out. */
-static void difference(struct buf *b, const struct paint *c, struct buf *old, const paucis_edit *e) {
+static void difference(struct buf *b, const struct paint *c, struct buf *old,
+                       const paucis_edit *e) {
     const char *a = old->data ? old->data : "", *z = e->text ? e->text : "";
     size_t n = old->len, m = e->text ? e->text_len : 0, min = n < m ? n : m;
     size_t head = 0, tail = 0;
-    while (head < min && a[head] == z[head])
-        head++;
-    while (head > 0 && head < n && ((unsigned char)a[head] & 0xc0) == 0x80)
-        head--;
-    while (tail < min - head && a[n - tail - 1] == z[m - tail - 1])
-        tail++;
-    while (tail > 0 && ((unsigned char)a[n - tail] & 0xc0) == 0x80)
-        tail--;
+    while (head < min && a[head] == z[head]) head++;
+    while (head > 0 && head < n && ((unsigned char)a[head] & 0xc0) == 0x80) head--;
+    while (tail < min - head && a[n - tail - 1] == z[m - tail - 1]) tail++;
+    while (tail > 0 && ((unsigned char)a[n - tail] & 0xc0) == 0x80) tail--;
     sample(b, "-", c->cut, c->off, a + head, n - head - tail);
     sample(b, "+", c->add, c->off, z + head, m - head - tail);
 }
@@ -158,8 +173,7 @@ static void edit_human(struct buf *b, const struct paint *c, const char *body,
             e->kind && e->part != SIZE_MAX ? e->kind : "", c->off, e->strategy,
             e->reason ? e->reason : "");
     buf_fmt(b, "    %s%zu -> %zu bytes of text%s\n", c->dim, e->before, e->after, c->off);
-    if (strcmp(e->op, "insert") != 0)
-        decode(&old, body + e->pos, e->len);
+    if (strcmp(e->op, "insert") != 0) decode(&old, body + e->pos, e->len, e->before);
     difference(b, c, &old, e);
     b->failed = b->failed || old.failed;
     buf_free(&old);
@@ -171,8 +185,7 @@ struct place {
 
 static int by_message(const void *x, const void *y) {
     const struct place *a = x, *b = y;
-    if (a->message != b->message)
-        return a->message < b->message ? -1 : 1;
+    if (a->message != b->message) return a->message < b->message ? -1 : 1;
     return a->edit < b->edit ? -1 : a->edit > b->edit;
 }
 
@@ -204,20 +217,12 @@ static void plan_human(struct buf *b, const struct paint *c, const paucis_ctx *c
 /* ---- command -------------------------------------------------------------------------------- */
 
 /* Colours on a terminal only, unless asked for. */
-static bool read_color(const struct args *a, const struct paint **c) {
-    const char *when = a->value[FLAG_COLOR];
-    const char *no_color = getenv("NO_COLOR");
-    bool terminal = isatty(STDOUT_FILENO) && !a->value[FLAG_OUTPUT] && !(no_color && *no_color);
-    if (a->count[FLAG_COLOR] && !when)
-        when = "always";
-    if (when && strcmp(when, "auto") != 0 && strcmp(when, "always") != 0 &&
-        strcmp(when, "never") != 0) {
-        usage_error("colour '%s' is not auto, always or never", when);
-        return false;
-    }
-    bool on = !when || strcmp(when, "auto") == 0 ? terminal : strcmp(when, "always") == 0;
-    *c = on ? &paint_on : &paint_off;
-    return true;
+static const struct paint *read_color(const struct args *a) {
+    const char *when = a->value[FLAG_COLOR], *no_color = getenv("NO_COLOR");
+    bool on = isatty(STDOUT_FILENO) && !a->value[FLAG_OUTPUT] && !(no_color && *no_color);
+    if (a->count[FLAG_COLOR] && !when) on = true;
+    if (when && strcmp(when, "auto") != 0) on = strcmp(when, "always") == 0;
+    return on ? &paint_on : &paint_off;
 }
 
 static int plan_body(const struct args *a, const struct settings *s, const struct paint *c,
@@ -235,8 +240,7 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
         code = complain_body(name, &e);
     } else {
         paucis_edit edit;
-        if (a->count[FLAG_HUMAN])
-            plan_human(&b, c, ctx, nedits, body->data, &st);
+        if (a->count[FLAG_HUMAN]) plan_human(&b, c, ctx, nedits, body->data, &st);
         for (size_t i = 0; i < nedits && !a->count[FLAG_HUMAN]; i++) {
             paucis_plan_get(ctx, i, &edit);
             edit_json(&b, &edit);
@@ -245,8 +249,7 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
     }
     if (s->stats) {
         stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
-        if (!stats_write(a, &json))
-            code = EXIT_USAGE;
+        if (!stats_write(a, &json)) code = EXIT_USAGE;
     }
     paucis_ctx_free(ctx);
     return code;
@@ -254,14 +257,12 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
 
 int cmd_plan(const struct args *a) {
     struct settings s;
-    const struct paint *c;
+    const struct paint *c = read_color(a);
     const char *file;
-    if (!settings_read(&s, a) || !read_color(a, &c) || !args_file(a, &file))
-        return EXIT_USAGE;
+    if (!settings_read(&s, a) || !args_file(a, &file)) return EXIT_USAGE;
     struct buf body = {0};
     int code = EXIT_USAGE;
-    if (input_file(file, &body))
-        code = plan_body(a, &s, c, file ? file : "stdin", &body);
+    if (input_file(file, &body)) code = plan_body(a, &s, c, file ? file : "stdin", &body);
     buf_free(&body);
     return code;
 }

@@ -11,9 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#ifdef PAUCIS_ZSTD
 #include <zstd.h>
-#endif
 
 enum { RAW_SIZE = 128 * 1024, PIECE = 1024 * 1024 };
 
@@ -21,38 +19,31 @@ enum { RAW_SIZE = 128 * 1024, PIECE = 1024 * 1024 };
 
 static bool read_fd(struct input *in, char *p, size_t n, size_t *got) {
     ssize_t r;
-    do
-        r = read(in->fd, p, n < (size_t)1 << 30 ? n : (size_t)1 << 30);
+    do r = read(in->fd, p, n < (size_t)1 << 30 ? n : (size_t)1 << 30);
     while (r < 0 && errno == EINTR);
-    if (r < 0)
-        complain("cannot read '%s': %s", in->name, strerror(errno));
+    if (r < 0) complain("cannot read '%s': %s", in->name, strerror(errno));
     *got = r < 0 ? 0 : (size_t)r;
     return r >= 0;
 }
 
-#ifdef PAUCIS_ZSTD
 static bool zstd_start(struct input *in) {
     in->zstd = ZSTD_createDStream();
     in->zstd_left = 1;
-    if (!in->zstd)
-        complain("cannot read '%s': out of memory", in->name);
+    if (!in->zstd) complain("cannot read '%s': out of memory", in->name);
     return in->zstd != NULL;
 }
 
-/* Fills the buffer as far as the bytes at hand allow; waits for more only while there is nothing. */
+/* Fills the buffer as far as the bytes at hand allow; waits only while there is nothing. */
 static bool zstd_read(struct input *in, char *p, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
         if (in->raw_pos == in->raw_len && !in->eof) {
-            if (*got > 0)
-                return true;
+            if (*got > 0) return true;
             in->raw_pos = 0;
-            if (!read_fd(in, in->raw, RAW_SIZE, &in->raw_len))
-                return false;
+            if (!read_fd(in, in->raw, RAW_SIZE, &in->raw_len)) return false;
             in->eof = in->raw_len == 0;
         }
-        if (in->eof && in->zstd_left == 0)
-            return true;
+        if (in->eof && in->zstd_left == 0) return true;
         ZSTD_inBuffer src = {in->raw, in->raw_len, in->raw_pos};
         ZSTD_outBuffer dst = {p, n, *got};
         size_t left = ZSTD_decompressStream(in->zstd, &dst, &src);
@@ -68,29 +59,10 @@ static bool zstd_read(struct input *in, char *p, size_t n, size_t *got) {
     return true;
 }
 
-static void zstd_stop(struct input *in) {
-    ZSTD_freeDStream(in->zstd);
-}
-#else
-static bool zstd_start(struct input *in) {
-    complain("cannot read '%s': compressed with zstd, which this build cannot read", in->name);
-    return false;
-}
-
-static bool zstd_read(struct input *in, char *p, size_t n, size_t *got) {
-    return read_fd(in, p, n, got);
-}
-
-static void zstd_stop(struct input *in) {
-    (void)in;
-}
-#endif
-
 bool input_open(struct input *in, const char *file) {
     bool is_stdin = !file || strcmp(file, "-") == 0;
     *in = (struct input){.name = is_stdin ? "stdin" : file, .fd = STDIN_FILENO};
-    if (!is_stdin)
-        in->fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (!is_stdin) in->fd = open(file, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0) {
         complain("cannot open '%s': %s", file, strerror(errno));
         return false;
@@ -118,10 +90,8 @@ bool input_open(struct input *in, const char *file) {
 }
 
 bool input_read(struct input *in, char *p, size_t n, size_t *got) {
-    if (in->zstd)
-        return zstd_read(in, p, n, got);
-    if (in->raw_pos == in->raw_len)
-        return read_fd(in, p, n, got);
+    if (in->zstd) return zstd_read(in, p, n, got);
+    if (in->raw_pos == in->raw_len) return read_fd(in, p, n, got);
     size_t have = in->raw_len - in->raw_pos;
     *got = have < n ? have : n;
     memcpy(p, in->raw + in->raw_pos, *got);
@@ -136,29 +106,23 @@ bool input_all(struct input *in, struct buf *b) {
         (uintmax_t)st.st_size < SIZE_MAX / 2)
         buf_reserve(b, (size_t)st.st_size + 1); /* + 1: the end is seen without growing */
     while (got > 0) {
-        if (b->cap == b->len && !buf_reserve(b, PIECE))
-            break;
-        if (!input_read(in, b->data + b->len, b->cap - b->len, &got))
-            return false;
+        if (b->cap == b->len && !buf_reserve(b, PIECE)) break;
+        if (!input_read(in, b->data + b->len, b->cap - b->len, &got)) return false;
         b->len += got;
     }
-    if (b->failed)
-        complain("cannot read '%s': out of memory", in->name);
+    if (b->failed) complain("cannot read '%s': out of memory", in->name);
     return !b->failed;
 }
 
 void input_close(struct input *in) {
-    if (in->zstd)
-        zstd_stop(in);
+    ZSTD_freeDStream(in->zstd); /* NULL is fine */
     free(in->raw);
-    if (in->fd > STDIN_FILENO)
-        close(in->fd);
+    if (in->fd > STDIN_FILENO) close(in->fd);
 }
 
 bool input_file(const char *file, struct buf *b) {
     struct input in;
-    if (!input_open(&in, file))
-        return false;
+    if (!input_open(&in, file)) return false;
     bool ok = input_all(&in, b);
     input_close(&in);
     return ok;
@@ -168,8 +132,7 @@ bool input_file(const char *file, struct buf *b) {
 
 bool line_blank(const char *line, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
-            return false;
+        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r') return false;
     return true;
 }
 
@@ -185,8 +148,7 @@ static bool lines_more(struct lines *l, size_t *got) {
         complain("cannot read '%s': out of memory", l->in->name);
         return false;
     }
-    if (!input_read(l->in, b->data + b->len, b->cap - b->len, got))
-        return false;
+    if (!input_read(l->in, b->data + b->len, b->cap - b->len, got)) return false;
     b->len += *got;
     return true;
 }
@@ -197,23 +159,19 @@ bool lines_next(struct lines *l, const char **line, size_t *n, size_t *end, bool
     const char *newline = NULL;
     for (;;) {
         size_t have = l->buf.len - l->pos;
-        if (have > seen)
-            newline = memchr(l->buf.data + l->pos + seen, '\n', have - seen);
-        if (newline || got == 0)
-            break;
+        if (have > seen) newline = memchr(l->buf.data + l->pos + seen, '\n', have - seen);
+        if (newline || got == 0) break;
         seen = have;
         if (!lines_more(l, &got)) {
             *failed = true;
             return false;
         }
     }
-    if (l->pos == l->buf.len)
-        return false;
+    if (l->pos == l->buf.len) return false;
     *line = l->buf.data + l->pos;
     size_t whole = newline ? (size_t)(newline - *line) + 1 : l->buf.len - l->pos;
     *end = newline ? 1 : 0;
-    if (newline && whole > 1 && (*line)[whole - 2] == '\r')
-        *end = 2;
+    if (newline && whole > 1 && (*line)[whole - 2] == '\r') *end = 2;
     *n = whole - *end;
     l->pos += whole;
     return true;
@@ -228,8 +186,7 @@ static char *volatile temps[TEMPS];
 
 static void on_signal(int number) {
     for (int i = 0; i < TEMPS; i++)
-        if (temps[i])
-            unlink(temps[i]);
+        if (temps[i]) unlink(temps[i]);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -244,15 +201,13 @@ void output_catch_signals(void) {
 
 static void forget_temp(struct output *o) {
     for (int i = 0; i < TEMPS; i++)
-        if (temps[i] == o->temp)
-            temps[i] = NULL;
+        if (temps[i] == o->temp) temps[i] = NULL;
     free(o->temp);
     o->temp = NULL;
 }
 
 static bool output_fail(struct output *o, const char *why) {
-    if (!o->failed && errno != EPIPE)
-        complain("cannot write '%s': %s", o->name, why);
+    if (!o->failed && errno != EPIPE) complain("cannot write '%s': %s", o->name, why);
     o->failed = true;
     return false;
 }
@@ -263,8 +218,7 @@ static bool open_temp(struct output *o, const char *file, const struct stat *old
     o->target = old ? realpath(file, NULL) : strdup(file);
     size_t n = o->target ? strlen(o->target) : 0;
     o->temp = o->target ? malloc(n + sizeof suffix) : NULL;
-    if (!o->temp)
-        return output_fail(o, strerror(errno));
+    if (!o->temp) return output_fail(o, strerror(errno));
     memcpy(o->temp, o->target, n);
     memcpy(o->temp + n, suffix, sizeof suffix);
     o->fd = mkstemp(o->temp);
@@ -296,8 +250,7 @@ bool output_open(struct output *o, const char *file, int fallback) {
     bool exists = stat(file, &st) == 0;
     if (!exists || S_ISREG(st.st_mode)) {
         bool ok = open_temp(o, file, exists ? &st : NULL);
-        if (!ok)
-            output_abort(o);
+        if (!ok) output_abort(o);
         return ok;
     }
     o->fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -307,10 +260,8 @@ bool output_open(struct output *o, const char *file, int fallback) {
 bool output_write(struct output *o, const char *p, size_t n) {
     while (n > 0 && !o->failed) {
         ssize_t w = write(o->fd, p, n < (size_t)1 << 30 ? n : (size_t)1 << 30);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            return output_fail(o, strerror(errno));
+        if (w < 0 && errno == EINTR) continue;
+        if (w < 0) return output_fail(o, strerror(errno));
         p += w;
         n -= (size_t)w;
     }
@@ -331,8 +282,7 @@ bool output_commit(struct output *o) {
     int fd = o->fd;
     o->fd = -1;
     if (fd > STDERR_FILENO || fd == STDOUT_FILENO)
-        if (close(fd) != 0 && errno != EINTR && !o->failed)
-            output_fail(o, strerror(errno));
+        if (close(fd) != 0 && errno != EINTR && !o->failed) output_fail(o, strerror(errno));
     if (o->temp && !o->failed) {
         if (rename(o->temp, o->target) == 0)
             forget_temp(o);
@@ -345,8 +295,7 @@ bool output_commit(struct output *o) {
 }
 
 void output_abort(struct output *o) {
-    if (o->fd > STDERR_FILENO)
-        close(o->fd);
+    if (o->fd > STDERR_FILENO) close(o->fd);
     o->fd = -1;
     if (o->temp) {
         unlink(o->temp);

@@ -6,15 +6,13 @@
 
 int cmd_help(const struct args *a) {
     struct buf b = {0};
-    if (a->noperands > 1)
-        return usage_error("too many operands: '%s'", a->operands[1]);
+    if (a->noperands > 1) return usage_error("too many operands: '%s'", a->operands[1]);
     if (a->noperands == 0) {
         help_main(&b);
         return output_text(a, &b);
     }
     const struct command *c = args_command(a->operands[0]);
-    if (!c)
-        return EXIT_USAGE;
+    if (!c) return EXIT_USAGE;
     help_command(&b, c);
     return output_text(a, &b);
 }
@@ -32,8 +30,7 @@ static int run(const struct args *a) {
         version_text(&b, a->count[FLAG_VERBOSE] > 0);
         return output_text(a, &b);
     }
-    if (a->command)
-        return a->command->run(a);
+    if (a->command) return a->command->run(a);
     fputs("Usage: paucis COMMAND [OPTIONS] [FILE]\nTry 'paucis --help'.\n", stderr);
     return EXIT_USAGE;
 }

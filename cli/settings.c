@@ -13,35 +13,17 @@ bool parse_count(const char *text, uint64_t *out) {
     const char *p = text;
     for (; *p >= '0' && *p <= '9'; p++) {
         uint64_t digit = (uint64_t)(*p - '0');
-        if (value > (UINT64_MAX - digit) / 10)
-            return false;
+        if (value > (UINT64_MAX - digit) / 10) return false;
         value = value * 10 + digit;
     }
-    if (p == text)
-        return false;
+    if (p == text) return false;
     if (*p == 'K' || *p == 'k')
         unit = 1000, p++;
     else if (*p == 'M' || *p == 'm')
         unit = 1000000, p++;
-    if (*p != '\0' || value > UINT64_MAX / unit)
-        return false;
+    if (*p != '\0' || value > UINT64_MAX / unit) return false;
     *out = value * unit;
     return true;
-}
-
-bool known_word(enum words w, const char *what, const char *word) {
-    struct nearest n = {word, NULL, 0};
-    const char *candidate;
-    for (size_t i = 0; (candidate = words_at(w, i)); i++) {
-        if (strcmp(candidate, word) == 0)
-            return true;
-        nearest_try(&n, candidate);
-    }
-    if (n.best)
-        usage_error("unknown %s '%s'; did you mean '%s'?", what, word, n.best);
-    else
-        usage_error("unknown %s '%s'", what, word);
-    return false;
 }
 
 /* Every name of a comma-joined list; *budget is set if compact_to_budget is one of them. */
@@ -50,51 +32,54 @@ static bool known_strategies(const char *list, bool *budget) {
         char name[64];
         size_t n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), p);
-        if (!known_word(WORDS_STRATEGY, "strategy", name))
-            return false;
+        if (!known_word(WORDS_STRATEGY, "strategy", name)) return false;
         *budget = *budget || strcmp(name, "compact_to_budget") == 0;
         p += n;
-        if (*p == '\0')
-            return true;
+        if (*p == '\0') return true;
     }
 }
 
 static bool known_names(const struct args *a, bool *budget) {
-    const char *format = a->value[FLAG_FORMAT], *policy = a->value[FLAG_POLICY];
     const char *strategies = a->value[FLAG_STRATEGY];
-    if (format && !known_word(WORDS_FORMAT, "format", format))
-        return false;
-    if (policy && !known_word(WORDS_POLICY, "policy", policy))
-        return false;
-    if (strategies && !known_strategies(strategies, budget))
-        return false;
+    if (strategies && !known_strategies(strategies, budget)) return false;
     for (size_t i = 0; i < a->nkv; i++)
-        if (!known_word(WORDS_OPTION, "option", a->kv[i].key))
-            return false;
+        if (!known_word(WORDS_OPTION, "option", a->kv[i].key)) return false;
     return true;
 }
 
-/* The library tests the values of options: let it, on a tiny body, before any input is read. */
-static bool values_fit(const paucis_opts *opts) {
-    static const char probe[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"\"}]}";
-    paucis_ctx *ctx = NULL;
-    paucis_error e = {PAUCIS_OK, "", 0};
+static paucis_err probe(paucis_ctx *ctx, const paucis_opts *opts, paucis_error *e) {
+    static const char body[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"\"}]}";
     size_t edits;
-    paucis_err err = paucis_ctx_new(&ctx, NULL);
-    if (err == PAUCIS_OK)
-        err = paucis_plan(ctx, probe, sizeof probe - 1, opts, &edits, NULL, &e);
+    return paucis_plan(ctx, body, sizeof body - 1, opts, &edits, NULL, e);
+}
+
+/* The library tests the values of options: let it, on a tiny body, before any input is read. If it
+ * refuses, trying the options one by one tells which was meant. */
+static bool values_fit(const paucis_opts *opts) {
+    paucis_ctx *ctx = NULL;
+    paucis_error e = {PAUCIS_OK, "", 0}, one;
+    const paucis_kv *wrong = NULL;
+    if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return complain("out of memory"), false;
+    bool fits = probe(ctx, opts, &e) != PAUCIS_E_ARG;
+    for (size_t i = 0; !fits && !wrong && i < opts->nkv; i++) {
+        paucis_opts alone = *opts;
+        alone.kv = &opts->kv[i];
+        alone.nkv = 1;
+        if (probe(ctx, &alone, &one) == PAUCIS_E_ARG) wrong = &opts->kv[i];
+    }
     paucis_ctx_free(ctx);
-    if (err == PAUCIS_E_ARG)
+    if (wrong)
+        usage_error("option '%s=%s': %s", wrong->key, wrong->val, e.msg);
+    else if (!fits)
         usage_error("%s", e.msg);
-    return err != PAUCIS_E_ARG;
+    return fits;
 }
 
 bool settings_read(struct settings *s, const struct args *a) {
     bool budget = false;
     *s = (struct settings){0};
     paucis_opts_init(&s->opts, sizeof s->opts);
-    if (!known_names(a, &budget))
-        return false;
+    if (!known_names(a, &budget)) return false;
     const char *policy = a->value[FLAG_POLICY], *count = a->value[FLAG_BUDGET];
     if (policy && a->value[FLAG_STRATEGY]) {
         usage_error("--strategy and --policy exclude each other");
@@ -104,6 +89,8 @@ bool settings_read(struct settings *s, const struct args *a) {
         usage_error("budget '%s' is not a number of tokens", count);
         return false;
     }
+    /* The library's 0 is "no budget". Every conversation has a token, so 1 asks for the same. */
+    if (count && s->opts.budget_tokens == 0) s->opts.budget_tokens = 1;
     budget = budget || (policy && strcmp(policy, "budget") == 0);
     if (budget && !count) {
         usage_error("compact_to_budget needs --budget");
@@ -118,13 +105,9 @@ bool settings_read(struct settings *s, const struct args *a) {
     s->verbose = a->count[FLAG_VERBOSE] > 0 && a->count[FLAG_QUIET] == 0;
     s->keep_going = a->count[FLAG_KEEP_GOING] > 0;
     s->strict_budget = a->count[FLAG_STRICT_BUDGET] > 0;
-    bool classic = policy && strcmp(policy, "classic") == 0;
-    s->classic = classic || budget || s->opts.strategies;
-    s->budget_runs = budget || (classic && s->opts.budget_tokens > 0);
-    if (a->count[FLAG_PASS_THROUGH])
-        s->opts.flags |= PAUCIS_PASS_THROUGH;
-    if (s->stats)
-        s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
+    s->budget_runs = budget;
+    if (a->count[FLAG_PASS_THROUGH]) s->opts.flags |= PAUCIS_PASS_THROUGH;
+    if (s->stats) s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
     return values_fit(&s->opts);
 }
 
@@ -132,10 +115,8 @@ bool settings_read(struct settings *s, const struct args *a) {
 
 static void tally_add(struct tally *t, const char *strategy, uint64_t hits, uint64_t bytes) {
     size_t i = 0;
-    while (i < TALLIES && t[i].strategy && strcmp(t[i].strategy, strategy) != 0)
-        i++;
-    if (i == TALLIES)
-        return;
+    while (i < TALLIES && t[i].strategy && strcmp(t[i].strategy, strategy) != 0) i++;
+    if (i == TALLIES) return;
     t[i].strategy = strategy;
     t[i].hits += hits;
     t[i].bytes += bytes;
@@ -160,20 +141,15 @@ void tally_print(const struct tally *t) {
 
 int error_exit(paucis_err code) {
     switch (code) {
-    case PAUCIS_OK:
-        return EXIT_DONE;
+    case PAUCIS_OK: return EXIT_DONE;
     case PAUCIS_E_ARG:
-    case PAUCIS_E_NOMEM:
-        return EXIT_USAGE;
+    case PAUCIS_E_NOMEM: return EXIT_USAGE;
     case PAUCIS_E_LIMIT:
     case PAUCIS_E_PARSE:
-    case PAUCIS_E_FORMAT:
-        return EXIT_INPUT;
-    case PAUCIS_E_INVARIANT:
-        return EXIT_INVALID;
+    case PAUCIS_E_FORMAT: return EXIT_INPUT;
+    case PAUCIS_E_INVARIANT: return EXIT_INVALID;
     case PAUCIS_E_NOSPACE:
-    case PAUCIS_E_CALLBACK:
-        break;
+    case PAUCIS_E_CALLBACK: break;
     }
     return EXIT_BUG;
 }
@@ -181,10 +157,8 @@ int error_exit(paucis_err code) {
 void error_text(struct buf *b, const paucis_error *e) {
     const char *kind = paucis_err_text(e->code);
     buf_str(b, kind);
-    if (e->pos > 0 || e->code == PAUCIS_E_PARSE)
-        buf_fmt(b, " at byte %zu", e->pos);
-    if (e->msg && *e->msg && strcmp(e->msg, kind) != 0)
-        buf_fmt(b, ": %s", e->msg);
+    if (e->pos > 0 || e->code == PAUCIS_E_PARSE) buf_fmt(b, " at byte %zu", e->pos);
+    if (e->msg && *e->msg && strcmp(e->msg, kind) != 0) buf_fmt(b, ": %s", e->msg);
 }
 
 int complain_body(const char *name, const paucis_error *e) {
@@ -244,12 +218,14 @@ static void stats_body(struct buf *b, const struct settings *s, const paucis_sta
     boolean(b, "cut_now", false);
     number(b, "render", 1);
     number(b, "breaks", st->breaks);
-    if (s->classic) {
+    bool classic = st->policy && strcmp(st->policy, "classic") == 0;
+    bool budget = s->budget_runs || (st->policy && strcmp(st->policy, "budget") == 0);
+    if (classic || budget || !st->policy) {
         number(b, "dedup_hits", st->dedup_hits);
         number(b, "snippet_hits", st->snippet_hits);
         number(b, "total_bytes_saved", st->total_bytes_saved);
     }
-    if (s->budget_runs) {
+    if (budget || (classic && s->opts.budget_tokens > 0)) {
         number(b, "original_tokens", st->original_tokens);
         number(b, "final_tokens", st->final_tokens);
         number(b, "elided_messages", st->elided_messages);
@@ -259,8 +235,7 @@ static void stats_body(struct buf *b, const struct settings *s, const paucis_sta
 void stats_json(struct buf *b, const struct settings *s, const paucis_stats *st,
                 const paucis_error *e, uint64_t line) {
     buf_str(b, "{\"schema\":1");
-    if (line)
-        number(b, "line", line);
+    if (line) number(b, "line", line);
     if (e)
         stats_error(b, e);
     else

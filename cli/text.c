@@ -10,13 +10,10 @@
 /* ---- buffer --------------------------------------------------------------------------------- */
 
 bool buf_reserve(struct buf *b, size_t more) {
-    if (b->failed)
-        return false;
-    if (more <= b->cap - b->len)
-        return true;
+    if (b->failed) return false;
+    if (more <= b->cap - b->len) return true;
     size_t cap = b->cap < 256 ? 256 : b->cap;
-    while (cap - b->len < more && cap <= SIZE_MAX / 2)
-        cap *= 2;
+    while (cap - b->len < more && cap <= SIZE_MAX / 2) cap *= 2;
     char *data = cap - b->len < more ? NULL : realloc(b->data, cap);
     if (!data) {
         b->failed = true;
@@ -28,15 +25,12 @@ bool buf_reserve(struct buf *b, size_t more) {
 }
 
 void buf_add(struct buf *b, const char *s, size_t n) {
-    if (n == 0 || !buf_reserve(b, n))
-        return;
+    if (n == 0 || !buf_reserve(b, n)) return;
     memcpy(b->data + b->len, s, n);
     b->len += n;
 }
 
-void buf_str(struct buf *b, const char *s) {
-    buf_add(b, s, strlen(s));
-}
+void buf_str(struct buf *b, const char *s) { buf_add(b, s, strlen(s)); }
 
 void buf_fmt(struct buf *b, const char *fmt, ...) {
     va_list ap, again;
@@ -65,20 +59,18 @@ void buf_free(struct buf *b) {
 static size_t char_len(const unsigned char *s, size_t n) {
     unsigned char c = s[0];
     size_t len = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-    if (len == 0 || len > n)
-        return 0;
+    if (len == 0 || len > n) return 0;
     for (size_t i = 1; i < len; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
+        if ((s[i] & 0xc0) != 0x80) return 0;
     if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
         return 0;
     return len;
 }
 
 static void json_char(struct buf *b, unsigned char c) {
-    static const char *const named[] = {['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b",
-                                        ['\f'] = "\\f", ['\n'] = "\\n",  ['\r'] = "\\r",
-                                        ['\t'] = "\\t"};
+    static const char *const named[] = {
+        ['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
+        ['\n'] = "\\n", ['\r'] = "\\r",  ['\t'] = "\\t"};
     if (named[c])
         buf_str(b, named[c]);
     else
@@ -115,9 +107,7 @@ void json_str(struct buf *b, const char *s, size_t n) {
     buf_str(b, "\"");
 }
 
-void json_cstr(struct buf *b, const char *s) {
-    json_str(b, s, s ? strlen(s) : 0);
-}
+void json_cstr(struct buf *b, const char *s) { json_str(b, s, s ? strlen(s) : 0); }
 
 /* ---- nearest word --------------------------------------------------------------------------- */
 
@@ -131,8 +121,7 @@ static size_t min3(size_t a, size_t b, size_t c) {
 /* Insertions, deletions and replacements needed to turn one word into the other. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
     size_t row[NEAREST_MAX + 1];
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
     for (size_t i = 1; i <= n; i++) {
         size_t diagonal = row[0];
         row[0] = i;
@@ -147,8 +136,7 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
 
 void nearest_try(struct nearest *n, const char *candidate) {
     size_t len = strlen(n->word), clen = strlen(candidate);
-    if (len > NEAREST_MAX || clen > NEAREST_MAX)
-        return;
+    if (len > NEAREST_MAX || clen > NEAREST_MAX) return;
     size_t d = edit_distance(n->word, len, candidate, clen);
     if (len >= 3 && strncmp(n->word, candidate, len) == 0)
         d = 1; /* an abbreviation is near, however much is missing */

@@ -4,8 +4,7 @@
 
 #include "core/os.h"
 #include "json/json_pointer.h"
-#include "plan/check.h"
-#include "plan/settings.h"
+#include "plan/run.h"
 #include "write/write.h"
 
 /* A body that has been read. */
@@ -18,8 +17,9 @@ struct paucis_ctx {
     struct mem mem;
     struct arena arena; /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
-    struct check check;
+    struct check check, after; /* of the body as it came, and of the view with its edits */
     struct splices splices;
+    VEC(uint32_t) shown; /* edits of the plan that were not taken back */
     VEC(char) out;
 };
 
@@ -88,6 +88,8 @@ void paucis_ctx_free(paucis_ctx *c) {
     document_free(&c->doc, &c->mem);
     document_free(&c->other, &c->mem);
     VEC_FREE(&c->mem, c->check.breaks);
+    VEC_FREE(&c->mem, c->after.breaks);
+    VEC_FREE(&c->mem, c->shown);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
     paucis__arena_free(&c->arena);
@@ -113,13 +115,14 @@ static bool api_sized(void *dst, size_t known, const void *src, size_t given) {
     return given >= sizeof(uint32_t);
 }
 
-static paucis_err api_settings(struct settings *s, const paucis_opts *o, paucis_error *e) {
-    paucis_opts mine;
-    if (!o)
-        paucis_opts_init(&mine, sizeof mine);
-    else if (!api_sized(&mine, sizeof mine, o, o->size))
+/* The caller's options as this version knows them, and what they mean. */
+static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
+                               paucis_error *e) {
+    if (!given)
+        paucis_opts_init(mine, sizeof *mine);
+    else if (!api_sized(mine, sizeof *mine, given, given->size))
         return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
-    return paucis__settings_read(s, &mine, e);
+    return paucis__settings_read(s, mine, e);
 }
 
 static void api_give_stats(paucis_stats *to, const paucis_stats *from) {
@@ -147,44 +150,103 @@ static paucis_err api_read(paucis_ctx *c, struct document *d, const struct setti
     return err ? api_fail(e, err, "out of memory") : PAUCIS_OK;
 }
 
+/* ---- deciding ------------------------------------------------------------------------------ */
+
 /* Whether this failure to read still lets the body pass unchanged. */
 static bool api_may_pass(paucis_err err, const struct settings *s) {
-    return err == PAUCIS_E_FORMAT && (!s->policy->run || (s->flags & PAUCIS_PASS_THROUGH));
+    return err == PAUCIS_E_FORMAT && (!s->count || (s->flags & PAUCIS_PASS_THROUGH));
+}
+
+static void api_count(paucis_stats *st, const struct settings *s, const struct counts *counts,
+                      const paucis_opts *o) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct counts *c = &counts[i];
+        st->dedup_hits += c->dedup_hits;
+        st->snippet_hits += c->snippet_hits;
+        st->total_bytes_saved += c->total_bytes_saved;
+        st->elided_messages += c->elided_messages;
+        if (s->list[i]->needs_budget) {
+            st->original_tokens = c->original_tokens;
+            st->final_tokens = c->final_tokens;
+            st->budget_met = c->final_tokens <= s->budget;
+        }
+        uint64_t hits = c->dedup_hits + c->snippet_hits + c->elided_messages;
+        if (o && o->log && (hits || c->total_bytes_saved))
+            o->log(o->log_ud, s->list[i]->name, hits, c->total_bytes_saved);
+    }
+}
+
+static paucis_err api_show_edits(paucis_ctx *c) {
+    const struct view *v = &c->doc.view;
+    c->shown.count = 0;
+    if (!VEC_ROOM(&c->mem, c->shown, v->edits.count)) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < v->edits.count; i++)
+        if (!v->edits.at[i].undone) c->shown.at[c->shown.count++] = (uint32_t)i;
+    return PAUCIS_OK;
+}
+
+/* Strategies, rules and splices over a view that has been read. */
+static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_opts *o,
+                          paucis_stats *st) {
+    struct view *v = &c->doc.view;
+    struct counts counts[MAX_STRATEGIES];
+    st->format = v->format->name;
+    st->messages_in = st->messages_out = v->order.count;
+    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
+    if (s->count || (s->flags & PAUCIS_WITH_BREAKS)) {
+        PAUCIS_TRY(paucis__check_run(&c->check, v, true));
+        st->breaks = c->check.total;
+    }
+    if (!s->count) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, s, counts));
+    PAUCIS_TRY(paucis__write_plan(v, &c->splices));
+    PAUCIS_TRY(api_show_edits(c));
+    api_count(st, s, counts, o);
+    st->edits = c->shown.count;
+    st->bytes_out = c->splices.size;
+    st->messages_out = v->order.count;
+    st->first_changed_byte = paucis__write_first_change(&c->doc.json, &c->splices);
+    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_out = paucis__count_tokens(v);
+    return PAUCIS_OK;
 }
 
 /* Reads and decides; what is to be written is then in c->splices. */
-static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
+static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const paucis_opts *given,
                              paucis_stats *st, paucis_error *e) {
     struct settings s;
-    struct view *v = &c->doc.view;
+    paucis_opts o;
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
-    PAUCIS_TRY(api_settings(&s, o, e));
+    PAUCIS_TRY(api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
-    st->policy = s.policy->name;
+    st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
-    c->splices.list.count = 0;
+    c->splices.list.count = c->shown.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
-    if (err && !api_may_pass(err, &s)) return err;
-    if (err) {
+    if (api_may_pass(err, &s))
         *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
-        return PAUCIS_OK;
-    }
-    st->format = v->format->name;
-    st->messages_in = st->messages_out = v->order.count;
-    if (s.policy->run || (s.flags & PAUCIS_WITH_BREAKS)) {
-        err = paucis__check_run(&c->check, v, true);
-        if (err) return api_fail(e, err, "out of memory");
-        st->breaks = c->check.total;
-    }
+    else if (err)
+        return err;
+    else if ((err = api_run(c, &s, &o, st)))
+        return api_fail(e, err, paucis_err_text(err));
+    st->peak_alloc = c->mem.peak;
     return PAUCIS_OK;
 }
 
 /* ---- compact ------------------------------------------------------------------------------- */
 
-size_t paucis_bound(size_t n) { return n; }
+size_t paucis_bound(size_t n, const paucis_opts *given) {
+    struct settings s;
+    paucis_opts o;
+    paucis_error e;
+    if (api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
+    /* The most that classic edits can add is a marker with an id for every part, each byte of it
+     * escaped; a part takes at least 16 bytes of JSON. */
+    size_t parts = n / 16 + 1, marker = 6 * (MAX_MARKER_ID + 256);
+    return parts > (SIZE_MAX - n) / marker ? SIZE_MAX : n + parts * marker;
+}
 
 paucis_err paucis_compact_into(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
                                char *dst, size_t cap, size_t *outn, paucis_stats *st,
@@ -198,8 +260,6 @@ paucis_err paucis_compact_into(paucis_ctx *c, const char *in, size_t n, const pa
     *outn = c->splices.size;
     if (c->splices.size > cap) return api_fail(e, PAUCIS_E_NOSPACE, "the buffer is too small");
     paucis__write_apply(&c->doc.json, &c->splices, dst);
-    stats.bytes_out = c->splices.size;
-    stats.peak_alloc = c->mem.peak;
     api_give_stats(st, &stats);
     return PAUCIS_OK;
 }
@@ -218,7 +278,7 @@ paucis_err paucis_compact(paucis_ctx *c, const char *in, size_t n, const paucis_
         return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
     paucis__write_apply(&c->doc.json, &c->splices, c->out.at);
     *out = c->out.at;
-    *outn = stats.bytes_out = c->splices.size;
+    *outn = c->splices.size;
     stats.peak_alloc = c->mem.peak;
     api_give_stats(st, &stats);
     return PAUCIS_OK;
@@ -234,18 +294,16 @@ paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opt
     if (nedits) *nedits = 0;
     if (!c || !nedits) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
-    *nedits = c->doc.view.edits.count;
-    stats.bytes_out = c->splices.size;
-    stats.peak_alloc = c->mem.peak;
+    *nedits = c->shown.count;
     api_give_stats(st, &stats);
     return PAUCIS_OK;
 }
 
 paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
     static const char *const ops[] = {"replace", "drop", "drop-message", "insert"};
-    if (!c || !out || i >= c->doc.view.edits.count) return PAUCIS_E_ARG;
+    if (!c || !out || i >= c->shown.count) return PAUCIS_E_ARG;
     const struct view *v = &c->doc.view;
-    const struct edit *x = &v->edits.at[i];
+    const struct edit *x = &v->edits.at[c->shown.at[i]];
     const struct message *m = view_message(v, x->message);
     const struct part *p = x->part == NO_INDEX ? NULL : view_part(v, x->part);
     *out = (paucis_edit){.op = ops[x->op],
@@ -309,6 +367,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
                         const paucis_check_with *with, const paucis_break **breaks,
                         size_t *nbreaks, paucis_error *e) {
     struct settings s;
+    paucis_opts mine;
     paucis_error error;
     if (!e) e = &error;
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
@@ -316,7 +375,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (nbreaks) *nbreaks = 0;
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
-    PAUCIS_TRY(api_settings(&s, o, e));
+    PAUCIS_TRY(api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     paucis_err err = paucis__check_run(&c->check, &c->doc.view, true);
@@ -340,7 +399,8 @@ const paucis_info *paucis_policy_at(size_t i) {
 }
 
 const paucis_info *paucis_strategy_at(size_t i) {
-    (void)i;
+    for (size_t k = 0; paucis__strategies[k]; k++)
+        if (k == i) return &paucis__strategies[k]->info;
     return NULL;
 }
 
@@ -350,13 +410,7 @@ const paucis_info *paucis_kernel_at(size_t i) {
     return NULL;
 }
 
-const paucis_info *paucis_option_at(size_t i) {
-    static const paucis_info list[] = {
-#define OPTION(name, detail, summary) {name, summary, detail},
-#include "plan/options.def"
-        {NULL, NULL, NULL}};
-    return i < sizeof list / sizeof *list - 1 ? &list[i] : NULL;
-}
+const paucis_info *paucis_option_at(size_t i) { return paucis__settings_option(i); }
 
 const paucis_info *paucis_rule_at(size_t i) {
     static const paucis_info list[] = {

@@ -107,7 +107,7 @@ typedef struct paucis_opts {
     const char *format;     /* a name from paucis_format_at; NULL = detect */
     const char *policy;     /* a name from paucis_policy_at; NULL = the default */
     const char *strategies; /* comma-joined names instead of a policy; NULL = none */
-    uint64_t budget_tokens; /* the most tokens a request may have; 0 = no budget */
+    uint64_t budget_tokens; /* the most tokens a request may have; 0 = none (or by kv "budget") */
     const paucis_kv *kv;    /* any option by name; wins over the members above */
     size_t nkv;
     paucis_log_fn *log; /* NULL = silent */
@@ -149,8 +149,10 @@ PAUCIS_API paucis_err paucis_compact_into(paucis_ctx *ctx, const char *in, size_
                                           const paucis_opts *opts, char *dst, size_t cap,
                                           size_t *outn, paucis_stats *st, paucis_error *e);
 
-/* A buffer of this size always holds the result for a body of n bytes. */
-PAUCIS_API size_t paucis_bound(size_t n);
+/* A buffer of this size always holds the result for a body of n bytes: n itself, except with classic
+ * strategies, whose markers may be longer than what they replace unless the option grow=no is set. That
+ * bound is loose; calling with a smaller buffer and reading *outn after NOSPACE is the thrifty way. */
+PAUCIS_API size_t paucis_bound(size_t n, const paucis_opts *opts);
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 

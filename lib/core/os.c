@@ -12,5 +12,6 @@ uint64_t paucis__os_seed(void) {
 #ifdef __linux__
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ptrdiff_t)sizeof seed) return seed;
 #endif
-    return (uint64_t)(uintptr_t)&seed; /* where the stack lies: better than a constant */
+    uintptr_t stack = (uintptr_t)&seed; /* where it lies: better than a constant */
+    return stack;
 }

@@ -14,10 +14,10 @@ enum block_place {
 
 struct block_type {
     struct span name;
-    uint8_t kind;  /* enum kind */
-    uint8_t flags; /* enum part_flags */
-    uint8_t place; /* enum block_place */
-    const char *keys; /* allowed beside "type", a blank after each; NULL: any */
+    uint8_t kind;     /* enum kind */
+    uint8_t flags;    /* enum part_flags */
+    uint8_t place;    /* enum block_place */
+    const char *keys; /* allowed, a blank after each; NULL: any */
 };
 
 /* The row of a block; NULL if it is no object or of no known type. */

@@ -1,8 +1,8 @@
-/* Which format a body has, from the body alone (FORMATS.md section 2, DESIGN.md section 5). One pass
- * over the members of the root, of the messages and of their content blocks; nothing deeper is looked
- * at. Gemini, Responses and Bedrock are told by a key; Chat, Anthropic and neutral share `messages` and
- * are told by evidence. A body with strong evidence for two is nobody's: better untouched than
- * misread. */
+/* Which format a body has, from the body alone (FORMATS.md section 2, DESIGN.md section 5). One
+ * pass over the members of the root, of the messages and of their content blocks; nothing deeper is
+ * looked at. Gemini, Responses and Bedrock are told by a key; Chat, Anthropic and neutral share
+ * `messages` and are told by evidence. A body with strong evidence for two is nobody's: better
+ * untouched than misread. */
 #include "format/format.h"
 #include "format/words.h"
 
@@ -22,19 +22,19 @@ const struct format *paucis__format_named(const char *name) {
     return NULL;
 }
 
-enum family { CHAT, ANTHROPIC, RESPONSES, BEDROCK, NEUTRAL, FAMILIES };
+enum detect_family { CHAT, ANTHROPIC, RESPONSES, BEDROCK, NEUTRAL, FAMILIES };
 
 enum { STRONG = 3 }; /* points that settle it */
 
 struct evidence {
     unsigned points[FAMILIES];
-    bool foreign; /* calls written in a way neutral does not know */
-    bool plain;   /* a content that is no array of objects */
+    bool foreign;         /* calls written in a way neutral does not know */
+    bool plain;           /* a content that is no array of objects */
     size_t blocks, keyed; /* content blocks; those told by a key instead of a type */
 };
 
 /* Members of the root: family, points. */
-static const struct word top_names[] = {
+static const struct word detect_top_names[] = {
     {WORD("system"), ANTHROPIC, 3},
     {WORD("anthropic_version"), ANTHROPIC, 3},
     {WORD("stop_sequences"), ANTHROPIC, 1},
@@ -68,13 +68,13 @@ static const struct word top_names[] = {
 };
 
 /* Members of a message beside role and content that only Chat has; `more`: it is about calls. */
-static const struct word message_names[] = {
+static const struct word detect_message_names[] = {
     {WORD("tool_calls"), CHAT, 1},        {WORD("tool_call_id"), CHAT, 1},
     {WORD("function_call"), CHAT, 1},     {WORD("reasoning_content"), CHAT, 0},
     {WORD("reasoning_details"), CHAT, 0}, WORDS_END,
 };
 
-static const struct word role_names[] = {
+static const struct word detect_role_names[] = {
     {WORD("tool"), CHAT, 0},
     {WORD("function"), CHAT, 0},
     {WORD("developer"), CHAT, 0},
@@ -82,7 +82,7 @@ static const struct word role_names[] = {
 };
 
 /* Types of content blocks; FAMILIES: known to several. */
-static const struct word block_types[] = {
+static const struct word detect_block_types[] = {
     {WORD("text"), FAMILIES, 0},
     {WORD("tool_use"), ANTHROPIC, 1},
     {WORD("tool_result"), ANTHROPIC, 0}, /* neutral if it has a tool_call_id */
@@ -102,7 +102,7 @@ static const struct word block_types[] = {
     WORDS_END,
 };
 
-static const struct word keyed_blocks[] = {
+static const struct word detect_keyed_blocks[] = {
     {WORD("text"), 1, 0},         {WORD("image"), 1, 0},
     {WORD("document"), 1, 0},     {WORD("video"), 1, 0},
     {WORD("audio"), 1, 0},        {WORD("toolUse"), 1, 0},
@@ -117,13 +117,13 @@ static void detect_block(struct evidence *e, const struct json *j, size_t block)
     if (!type) {
         if (!json_is_object(j, block)) return;
         for (JSON_EACH_KEY(j, k, block))
-            if (word_find(j, k, keyed_blocks)->text.at) {
+            if (word_find(j, k, detect_keyed_blocks)->text.at) {
                 e->keyed++;
                 return;
             }
         return;
     }
-    const struct word *row = word_find(j, type, block_types);
+    const struct word *row = word_find(j, type, detect_block_types);
     unsigned family = row->text.at ? row->is : FAMILIES;
     if (row->more) e->foreign = true;
     if (json_is(j, type, "tool_result") && json_get(j, block, "tool_call_id")) family = NEUTRAL;
@@ -140,13 +140,14 @@ static void detect_message(struct evidence *e, const struct json *j, size_t mess
         } else if (json_is(j, k, "content")) {
             content = k + 1;
         } else {
-            const struct word *row = word_find(j, k, message_names);
+            const struct word *row = word_find(j, k, detect_message_names);
             if (!row->text.at) continue;
             e->points[CHAT] += STRONG;
             if (row->more) e->foreign = true;
         }
     }
-    if (role && (word_find(j, role, role_names)->text.at || (first && json_is(j, role, "system"))))
+    if (role &&
+        (word_find(j, role, detect_role_names)->text.at || (first && json_is(j, role, "system"))))
         e->points[CHAT] += STRONG;
     if (!shape_array(j, content)) {
         e->plain = e->plain || content;
@@ -157,7 +158,7 @@ static void detect_message(struct evidence *e, const struct json *j, size_t mess
 
 static void detect_top(struct evidence *e, const struct json *j) {
     for (JSON_EACH_KEY(j, k, 0)) {
-        const struct word *row = word_find(j, k, top_names);
+        const struct word *row = word_find(j, k, detect_top_names);
         if (row->text.at) e->points[row->is] += row->more;
     }
     size_t tools = json_get(j, 0, "tools"), thinking = json_get(j, 0, "thinking");

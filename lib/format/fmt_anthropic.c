@@ -2,44 +2,47 @@
  *
  *   {"system":"...",
  *    "messages":[{"role":"user","content":"..."},
- *                {"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"..."},
+ *                {"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"S"},
  *                     {"type":"tool_use","id":"t1","name":"ls","input":{"path":"."}}]},
  *                {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1",
  *                     "content":[{"type":"text","text":"a.txt"}]}]}]}
  *
- * The top-level system text is a message in front. One table says what is known of each block type; the
- * rules read the same table. A block that is not in it is opaque. */
+ * The top-level system text is a message in front. One table says what is known of each block
+ * type; the rules read the same table. A block that is not in it is opaque. */
 #include "format/format.h"
 
 #include "format/anthropic.h"
 #include "format/names.h"
-#include "format/shape.h"
+#include "format/words.h"
 
 #define ANYWHERE (BLOCK_IN_USER | BLOCK_IN_ASSISTANT | BLOCK_IN_SYSTEM | BLOCK_IN_RESULT)
 #define BY_USER (BLOCK_IN_USER | BLOCK_BOUND)
 #define BY_ASSISTANT (BLOCK_IN_ASSISTANT | BLOCK_BOUND)
 #define THOUGHT (PART_SEALED | PART_MAY_DROP)
-#define SERVER_RESULT(name) \
-    {WORD(name), PART_RESULT, PART_SERVER, BY_ASSISTANT, "tool_use_id content caller cache_control "}
+#define SERVER_RESULT(name)                                  \
+    {                                                        \
+        WORD(name), PART_RESULT, PART_SERVER, BY_ASSISTANT,  \
+            "type tool_use_id content caller cache_control " \
+    }
 
 /* Often met first. Blocks that must come back as they are, where they are, count as opaque. */
 static const struct block_type block_types[] = {
-    {WORD("text"), PART_TEXT, 0, ANYWHERE, "text citations cache_control "},
+    {WORD("text"), PART_TEXT, 0, ANYWHERE, "type text citations cache_control "},
     {WORD("tool_use"), PART_CALL, 0, BY_ASSISTANT,
-     "id name input caller toolset_name cache_control "},
+     "type id name input caller toolset_name cache_control "},
     {WORD("tool_result"), PART_RESULT, 0, BY_USER,
-     "tool_use_id content is_error toolset_name cache_control "},
-    {WORD("thinking"), PART_THINKING, THOUGHT, BY_ASSISTANT, "thinking signature "},
-    {WORD("redacted_thinking"), PART_THINKING, THOUGHT, BY_ASSISTANT, "data "},
+     "type tool_use_id content is_error toolset_name cache_control "},
+    {WORD("thinking"), PART_THINKING, THOUGHT, BY_ASSISTANT, "type thinking signature "},
+    {WORD("redacted_thinking"), PART_THINKING, THOUGHT, BY_ASSISTANT, "type data "},
     {WORD("image"), PART_MEDIA, 0, BLOCK_IN_USER | BLOCK_IN_RESULT,
-     "source transformations cache_control "},
+     "type source transformations cache_control "},
     {WORD("document"), PART_MEDIA, 0, BLOCK_IN_USER | BLOCK_IN_RESULT | BLOCK_IN_ASSISTANT,
-     "source title context citations cache_control "},
+     "type source title context citations cache_control "},
     {WORD("search_result"), PART_MEDIA, 0, BLOCK_IN_USER | BLOCK_IN_RESULT,
-     "source title content citations cache_control "},
-    {WORD("container_upload"), PART_MEDIA, 0, BLOCK_IN_USER, "file_id cache_control "},
+     "type source title content citations cache_control "},
+    {WORD("container_upload"), PART_MEDIA, 0, BLOCK_IN_USER, "type file_id cache_control "},
     {WORD("server_tool_use"), PART_CALL, PART_SERVER, BY_ASSISTANT,
-     "id name input caller cache_control "},
+     "type id name input caller cache_control "},
     SERVER_RESULT("web_search_tool_result"),
     SERVER_RESULT("web_fetch_tool_result"),
     SERVER_RESULT("code_execution_tool_result"),
@@ -48,16 +51,16 @@ static const struct block_type block_types[] = {
     SERVER_RESULT("tool_search_tool_result"),
     SERVER_RESULT("advisor_tool_result"),
     {WORD("mcp_tool_use"), PART_CALL, PART_SERVER, BY_ASSISTANT,
-     "id name server_name input cache_control "},
+     "type id name server_name input cache_control "},
     {WORD("mcp_tool_result"), PART_RESULT, PART_SERVER, BY_ASSISTANT,
-     "tool_use_id content is_error cache_control "},
-    {WORD("mcp_tool_listing"), PART_OPAQUE, 0, BY_ASSISTANT, "mcp_server_name tools "},
+     "type tool_use_id content is_error cache_control "},
+    {WORD("mcp_tool_listing"), PART_OPAQUE, 0, BY_ASSISTANT, "type mcp_server_name tools "},
     {WORD("compaction"), PART_OPAQUE, 0, BLOCK_IN_ASSISTANT | BLOCK_IN_USER,
-     "content encrypted_content signature tool_changes cache_control "},
-    {WORD("fallback"), PART_OPAQUE, 0, BY_ASSISTANT, "from to trigger "},
-    {WORD("tool_addition"), PART_OPAQUE, 0, BLOCK_IN_SYSTEM, "tool cache_control "},
-    {WORD("tool_removal"), PART_OPAQUE, 0, BLOCK_IN_SYSTEM, "tool cache_control "},
-    {WORD("tool_reference"), PART_MEDIA, 0, BLOCK_IN_RESULT, "tool_name cache_control "},
+     "type content encrypted_content signature tool_changes cache_control "},
+    {WORD("fallback"), PART_OPAQUE, 0, BY_ASSISTANT, "type from to trigger "},
+    {WORD("tool_addition"), PART_OPAQUE, 0, BLOCK_IN_SYSTEM, "type tool cache_control "},
+    {WORD("tool_removal"), PART_OPAQUE, 0, BLOCK_IN_SYSTEM, "type tool cache_control "},
+    {WORD("tool_reference"), PART_MEDIA, 0, BLOCK_IN_RESULT, "type tool_name cache_control "},
     {WORD("browser_state"), PART_OPAQUE, 0, BLOCK_IN_RESULT, NULL},
 };
 
@@ -84,8 +87,8 @@ bool paucis__anthropic_from_code(const struct json *j, size_t block) {
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-/* Texts carry citations, documents may ask for them; either way positions in the text are referred to
- * from elsewhere. */
+/* Texts carry citations, documents may ask for them; either way positions in the text are
+ * referred to from elsewhere. */
 static bool block_is_cited(const struct json *j, size_t block) {
     size_t citations = shape_get(j, block, "citations");
     if (shape_array(j, citations)) return !shape_empty(j, citations);
@@ -115,8 +118,8 @@ static size_t block_slots(struct view *v, size_t block) {
     return n;
 }
 
-/* Slots for a result's texts; may they be replaced? Media and references among them are kept. A search
- * result of several texts cannot give up one of them, so such a result stays as it is. */
+/* Slots for a result's texts; may they be replaced? Media and references among them are kept. A
+ * search result of several texts cannot give up one of them, so such a result stays as it is. */
 static bool result_slots(struct view *v, size_t content) {
     const struct json *j = v->j;
     bool text = false, open = true;
@@ -217,8 +220,8 @@ static void read_block(struct view *v, size_t block, const struct names *typed) 
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* Texts of an assistant message may go by themselves. Its last part that is not thinking stays, so the
- * message is never left empty nor with thinking at its end (B-R18). */
+/* Texts of an assistant message may go by themselves. Its last part that is not thinking stays,
+ * so the message is never left empty nor with thinking at its end (B-R18). */
 static void grant_text_drops(struct view *v) {
     if (v->failed) return;
     const struct message *m = &v->messages.at[v->messages.count - 1];
@@ -244,24 +247,23 @@ static void read_content(struct view *v, size_t content, const struct names *typ
 }
 
 static void read_message(struct view *v, size_t node, const struct names *typed) {
-    static const struct {
-        struct span name;
-        enum role role;
-    } roles[] = {{WORD("user"), ROLE_USER},
-                 {WORD("assistant"), ROLE_ASSISTANT},
-                 {WORD("system"), ROLE_SYSTEM}};
+    static const struct word roles[] = {
+        {WORD("user"), ROLE_USER, 0},
+        {WORD("assistant"), ROLE_ASSISTANT, 0},
+        {WORD("system"), ROLE_SYSTEM, 0},
+        {{NULL, 0}, 0, 0},
+    };
     const struct json *j = v->j;
-    size_t role = shape_get(j, node, "role"), r = 0, n = sizeof roles / sizeof *roles;
-    while (r < n && !shape_says(j, role, roles[r].name)) r++;
-    if (r == n) {
+    const struct word *role = word_find(j, shape_string(j, shape_get(j, node, "role")), roles);
+    if (!role->text.at) {
         paucis__view_message(v, ROLE_USER, node);
         shape_opaque(v, node);
         return;
     }
-    struct message *m = paucis__view_message(v, roles[r].role, node);
+    struct message *m = paucis__view_message(v, role->is, node);
     if (paucis__json_has_twins(j, node)) m->flags |= MESSAGE_FROZEN;
     read_content(v, json_get(j, node, "content"), typed);
-    if (roles[r].role == ROLE_ASSISTANT) grant_text_drops(v);
+    if (role->is == ROLE_ASSISTANT) grant_text_drops(v);
 }
 
 static void anthropic_read(struct view *v) {
@@ -287,6 +289,7 @@ const struct format paucis__fmt_anthropic = {
     .check = paucis__anthropic_check,
     .results_in_user = true,
     .insert_user = "{\"role\":\"user\",\"content\":\"%t\"}",
-    .insert_result = "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
-                     "\"tool_use_id\":\"%i\",\"content\":\"%t\"}]}",
+    .insert_result =
+        "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+        "\"tool_use_id\":\"%i\",\"content\":\"%t\"}]}",
 };

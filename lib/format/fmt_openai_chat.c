@@ -5,30 +5,33 @@
  *                     "function":{"name":"ls","arguments":"{\"path\":\".\"}"}}]},
  *                {"role":"tool","tool_call_id":"c1","content":"a.txt"}]}
  *
- * A tool message is one result, whatever its content is made of. An assistant message gives its parts
- * in the order reasoning, content, calls. The old function_call carries no id; there the function's
- * name stands for it in both the call and the answer, so id and name are then the same node. */
+ * A tool message is one result, whatever its content is made of. An assistant message gives its
+ * parts in the order reasoning, content, calls. The old function_call carries no id; there the
+ * function's name stands for it in both the call and the answer, so id and name are then the
+ * same node. */
 #include "format/format.h"
 
 #include "format/rules_openai_chat.h"
-#include "format/shape.h"
+#include "format/words.h"
 
-static const struct {
-    struct span name;
-    enum role role;
-} chat_roles[] = {
-    {WORD("user"), ROLE_USER},     {WORD("assistant"), ROLE_ASSISTANT},
-    {WORD("tool"), ROLE_TOOL},     {WORD("system"), ROLE_SYSTEM},
-    {WORD("developer"), ROLE_SYSTEM}, {WORD("function"), ROLE_TOOL},
+static const struct word chat_roles[] = {
+    {WORD("user"), ROLE_USER, 0},
+    {WORD("assistant"), ROLE_ASSISTANT, 0},
+    {WORD("tool"), ROLE_TOOL, 0},
+    {WORD("system"), ROLE_SYSTEM, 0},
+    {WORD("developer"), ROLE_SYSTEM, 0},
+    {WORD("function"), ROLE_TOOL, 0},
+    {{NULL, 0}, 0, 0},
 };
 
-static const struct span chat_media[] = {WORD("image_url"), WORD("input_audio"), WORD("file"),
-                                         WORD("video_url"), WORD("audio_url")};
+static const struct word chat_media[] = {
+    {WORD("image_url"), 0, 0}, {WORD("input_audio"), 0, 0}, {WORD("file"), 0, 0},
+    {WORD("video_url"), 0, 0}, {WORD("audio_url"), 0, 0},   {{NULL, 0}, 0, 0},
+};
 
-static bool chat_is_media(const struct json *j, size_t type) {
-    for (size_t i = 0; i < sizeof chat_media / sizeof *chat_media; i++)
-        if (shape_says(j, type, chat_media[i])) return true;
-    return false;
+static bool chat_is_media(const struct json *j, size_t block) {
+    size_t type = shape_string(j, shape_get(j, block, "type"));
+    return word_find(j, type, chat_media)->text.at != NULL;
 }
 
 /* ---- content ------------------------------------------------------------------------------- */
@@ -53,10 +56,10 @@ static void chat_content(struct view *v, size_t content, enum role role) {
     } else if (shape_array(j, content)) {
         for (JSON_EACH(j, i, content)) {
             size_t text = chat_block_text(j, i);
-            bool last = json_next(j, i) == i_end; /* one always stays, so the array is never empty */
+            bool last = json_next(j, i) == i_end; /* one stays: never an empty array */
             if (text)
                 chat_text(v, i, text, role == ROLE_ASSISTANT && !last ? PART_MAY_DROP : 0);
-            else if (chat_is_media(j, shape_get(j, i, "type")))
+            else if (chat_is_media(j, i))
                 paucis__view_part(v, PART_MEDIA, i, 0);
             else
                 shape_opaque(v, i);
@@ -79,7 +82,7 @@ static bool chat_result_slots(struct view *v, size_t content) {
         size_t t = chat_block_text(j, i);
         if (t) paucis__view_slot(v, t, i);
         text |= t != 0;
-        known &= t || chat_is_media(j, shape_get(j, i, "type"));
+        known &= t || chat_is_media(j, i);
     }
     return text && known;
 }
@@ -102,12 +105,9 @@ static const struct {
     struct span key;
     unsigned flags;
 } chat_reasonings[] = {
-    {WORD("reasoning_content"), 0},
-    {WORD("reasoning"), 0},
-    {WORD("reasoning_text"), PART_SEALED},
-    {WORD("reasoning_opaque"), PART_SEALED},
-    {WORD("reasoning_details"), PART_SEALED},
-    {WORD("thinking_blocks"), PART_SEALED},
+    {WORD("reasoning_content"), 0},           {WORD("reasoning"), 0},
+    {WORD("reasoning_text"), PART_SEALED},    {WORD("reasoning_opaque"), PART_SEALED},
+    {WORD("reasoning_details"), PART_SEALED}, {WORD("thinking_blocks"), PART_SEALED},
 };
 
 static void chat_reasoning_slots(struct view *v, size_t value) {
@@ -181,21 +181,20 @@ static void chat_assistant(struct view *v, size_t message) {
 
 static void chat_message(struct view *v, size_t node) {
     const struct json *j = v->j;
-    size_t role = shape_get(j, node, "role"), r = 0, n = sizeof chat_roles / sizeof *chat_roles;
-    while (r < n && !shape_says(j, role, chat_roles[r].name)) r++;
-    if (r == n) {
+    const struct word *role = word_find(j, shape_string(j, shape_get(j, node, "role")), chat_roles);
+    if (!role->text.at) {
         paucis__view_message(v, ROLE_USER, node);
         shape_opaque(v, node);
         return;
     }
-    struct message *m = paucis__view_message(v, chat_roles[r].role, node);
+    struct message *m = paucis__view_message(v, role->is, node);
     if (paucis__json_has_twins(j, node)) m->flags |= MESSAGE_FROZEN;
-    if (chat_roles[r].role == ROLE_ASSISTANT)
+    if (role->is == ROLE_ASSISTANT)
         chat_assistant(v, node);
-    else if (chat_roles[r].role == ROLE_TOOL)
+    else if (role->is == ROLE_TOOL)
         chat_result(v, node);
     else
-        chat_content(v, json_get(j, node, "content"), chat_roles[r].role);
+        chat_content(v, json_get(j, node, "content"), role->is);
 }
 
 static void chat_read(struct view *v) {

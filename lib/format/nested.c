@@ -1,5 +1,5 @@
-/* See nested.h. The text is decoded and read like a body of its own; both are given back at once, since
- * a long history holds thousands of them. */
+/* See nested.h. The text is decoded and read like a body of its own; both are given back at
+ * once, since a long history holds thousands of them. */
 #include "format/nested.h"
 
 static bool nested_is_object(struct view *v, struct span text) {

@@ -20,3 +20,9 @@ size_t paucis__pairs_call(struct pairs *p, struct view *v, size_t call) {
     *n = (struct name){id, (uint32_t)call};
     return earlier;
 }
+
+size_t paucis__pairs_answered(const struct pairs *p, struct view *v, size_t result) {
+    uint32_t id = view_part(v, result)->id;
+    const struct name *n = id ? paucis__names_find(&p->ids, v, id) : NULL;
+    return n && n->node ? n->tag : NO_INDEX;
+}

@@ -1,5 +1,6 @@
-/* Calls and answers as the rules count them. Which result answers which call is known from the view
- * (part.mate); this remembers what has been met on one walk over the live messages. */
+/* Calls and answers as the rules count them, on one walk over the live messages: a result
+ * answers the newest call before it that has its id. (part.mate says the same for the body as it
+ * came, but calls may have been dropped since.) */
 #ifndef PAUCIS_PAIRS_H
 #define PAUCIS_PAIRS_H
 
@@ -7,7 +8,7 @@
 
 enum pair_mark {
     PAIR_ANSWERED = 1,
-    PAIR_SHADOWED = 2 /* a later call of the same turn has the same id: every answer is that one's */
+    PAIR_SHADOWED = 2 /* a later call of the same turn has the same id and takes its answers */
 };
 
 struct pairs {
@@ -20,5 +21,8 @@ bool paucis__pairs_init(struct pairs *p, struct view *v);
 
 /* Meets a call; returns the newest earlier call with the same id, NO_INDEX if there is none. */
 size_t paucis__pairs_call(struct pairs *p, struct view *v, size_t call);
+
+/* The call that a result answers, NO_INDEX if there is none. */
+size_t paucis__pairs_answered(const struct pairs *p, struct view *v, size_t result);
 
 #endif

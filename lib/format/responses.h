@@ -15,11 +15,14 @@ enum item_kind {
 };
 
 enum item_flags {
-    ITEM_REPLACE = 1, /* C.6 lets its text be changed */
-    ITEM_OBJECT = 2,  /* that text is a JSON object */
-    ITEM_ID = 4,      /* an output whose `id` is the call's call_id */
-    ITEM_FREEZE = 8,  /* linked with other items: must stay */
-    ITEM_JSON = 16    /* output is a string that holds JSON */
+    ITEM_REPLACE = 1,  /* C.6 lets its text be changed */
+    ITEM_LINKED = 2,   /* other items refer to it: the unit it stands in is frozen */
+    ITEM_OBJECT = 4,   /* a call's text is a JSON object */
+    ITEM_ID = 8,       /* an output whose `id` is the call's call_id */
+    ITEM_JSON = 16,    /* an output that is a string holding JSON, */
+    ITEM_ENTRIES = 32, /* an array of objects, */
+    ITEM_PICTURE = 64, /* an object, */
+    ITEM_STRING = 128  /* a string; otherwise a string or an array of parts */
 };
 
 struct item_type {
@@ -36,6 +39,9 @@ const struct item_type *paucis__responses_item(const struct json *j, size_t item
 
 /* The member a row's `text` names, 0 if it is missing. */
 size_t paucis__responses_text(const struct json *j, size_t item, const struct item_type *type);
+
+/* Is part of the history on the server (C-R13)? */
+bool paucis__responses_locked(const struct view *v);
 
 void paucis__responses_check(struct check *c);
 

@@ -1,6 +1,6 @@
-/* The rules of FORMATS.md section A that a body alone can break. Not judged: A-R10 to A-R15, which hold
- * for single vendors or need the body before; a history that one server refuses is ordinary for the
- * next. */
+/* The rules of FORMATS.md section A that a body alone can break. Not judged: A-R10 to A-R15,
+ * which hold for single vendors or need the body before; a history that one server refuses is
+ * ordinary for the next. */
 #include "format/rules_openai_chat.h"
 
 #include "format/nested.h"
@@ -38,7 +38,8 @@ static void chat_answers(struct chat_walk *w, size_t message) {
     for (VIEW_EACH_PART(v, i, view_message(v, message))) {
         const struct part *p = view_part(v, i);
         if (p->kind != PART_RESULT) continue;
-        size_t call = p->mate, where = p->id ? p->id : view_message(v, message)->node;
+        size_t call = paucis__pairs_answered(&w->pairs, v, i),
+               where = p->id ? p->id : view_message(v, message)->node;
         bool old = chat_is_old(p);
         if (call == NO_INDEX || view_part(v, call)->message != w->asked ||
             chat_is_old(view_part(v, call)) != old)
@@ -83,17 +84,18 @@ static void chat_check_calls(struct check *c) {
 
 /* ---- shapes that no edit changes ----------------------------------------------------------- */
 
-/* Who refuses images outside of user messages: OpenAI's own models, and a body that names none is for
- * a deployment of one. The first row that fits decides. */
+/* Who refuses images outside of user messages: OpenAI's own models, and a body that names none
+ * is for a deployment of one. The first row that fits decides. */
 static bool chat_is_openai(const struct json *j) {
     static const struct {
         struct span prefix;
         bool openai;
     } models[] = {
-        {WORD("gpt-oss"), false}, {WORD("openai/gpt-oss"), false}, {WORD("gpt-"), true},
-        {WORD("chatgpt-"), true}, {WORD("openai/"), true},         {WORD("azure/"), true},
-        {WORD("ft:gpt-"), true},  {WORD("o1"), true},              {WORD("o3"), true},
-        {WORD("o4"), true},
+        {WORD("gpt-oss"), false}, {WORD("openai/gpt-oss"), false},
+        {WORD("gpt-"), true},     {WORD("chatgpt-"), true},
+        {WORD("openai/"), true},  {WORD("azure/"), true},
+        {WORD("ft:gpt-"), true},  {WORD("o1"), true},
+        {WORD("o3"), true},       {WORD("o4"), true},
     };
     size_t model = shape_string(j, json_get(j, 0, "model"));
     if (!model) return true;
@@ -131,14 +133,16 @@ static void chat_check_calls_of(struct check *c, size_t message, size_t node) {
     const struct json *j = v->j;
     size_t calls = shape_value(j, json_get(j, node, "tool_calls"));
     if (calls && (!json_is_array(j, calls) || shape_empty(j, calls)))
-        paucis__check_break(c, "A-R5", message, calls, "tool_calls is not an array with a call in it");
+        paucis__check_break(c, "A-R5", message, calls,
+                            "tool_calls is not an array with a call in it");
     const struct message *m = view_message(v, message);
     for (VIEW_EACH_PART(v, i, m)) {
         const struct part *p = view_part(v, i);
         if (p->kind != PART_CALL || p->edit != NO_INDEX) continue;
         size_t text = p->nslots ? v->slots.at[p->slot].node : 0;
         if (!(p->flags & PART_OBJECT) && !text)
-            paucis__check_break(c, "A-R9", message, p->node, "input of a custom call is not a string");
+            paucis__check_break(c, "A-R9", message, p->node,
+                                "input of a custom call is not a string");
         else if ((p->flags & PART_OBJECT) &&
                  !(text && (shape_empty(j, text) || paucis__json_is_object_text(v, text))))
             paucis__check_break(c, "A-R8", message, text ? text : p->node,
@@ -166,8 +170,7 @@ static void chat_check_shape(struct check *c, size_t message, bool openai) {
 
 void paucis__openai_chat_check(struct check *c) {
     const struct view *v = c->v;
-    if (!v->order.count)
-        paucis__check_break(c, "A-R1", NO_INDEX, v->list, "there is no message");
+    if (!v->order.count) paucis__check_break(c, "A-R1", NO_INDEX, v->list, "there is no message");
     if (c->deep) {
         bool openai = chat_is_openai(v->j);
         for (size_t k = 0; k < v->order.count; k++)

@@ -1,16 +1,18 @@
-/* Small questions that adapters and rules ask of JSON nodes. Everywhere node 0 means "not there", so
- * answers can be chained: shape_get(j, shape_get(j, call, "function"), "name"). */
+/* Small questions that adapters and rules ask of JSON nodes. Everywhere node 0 means "not
+ * there", so answers can be chained: shape_get(j, shape_get(j, call, "function"), "name"). */
 #ifndef PAUCIS_SHAPE_H
 #define PAUCIS_SHAPE_H
 
 #include "view/view.h"
 
 /* A word in a constant table. */
-#define WORD(literal) {(literal), sizeof(literal) - 1}
+#define WORD(literal) \
+    { (literal), sizeof(literal) - 1 }
 
 /* Member of an object; for the root's members use json_get. */
 #define shape_get(j, object, literal) shape_member((j), (object), (literal), sizeof(literal) - 1)
-static inline size_t shape_member(const struct json *j, size_t object, const char *key, size_t len) {
+static inline size_t shape_member(const struct json *j, size_t object, const char *key,
+                                  size_t len) {
     return object ? paucis__json_get(j, object, key, len) : 0;
 }
 

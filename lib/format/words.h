@@ -8,7 +8,8 @@ struct word { /* a table ends with a NULL text */
     struct span text;
     uint8_t is, more; /* the table's own */
 };
-#define WORDS_END {{NULL, 0}, 0, 0}
+#define WORDS_END \
+    { {NULL, 0}, 0, 0 }
 
 /* The row that says what the string node says; the last row if none does or there is no node. */
 static inline const struct word *word_find(const struct json *j, size_t node,

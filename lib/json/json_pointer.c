@@ -10,38 +10,45 @@ struct step {
     size_t index;            /* its number in the container */
 };
 
-/* Appends one step's token: a number, or the key with ~ and / escaped; dst NULL measures. */
-static size_t put_token(const struct json *j, const struct step *s, char *dst) {
-    char number[24];
-    size_t n = 0;
-    struct span t;
-    if (json_is_object(j, s->container)) {
-        t = json_inner(j, s->child - 1);
+static struct span step_key(const struct json *j, const struct step *s) {
+    return json_is_object(j, s->container) ? json_inner(j, s->child - 1) : span_of(NULL, 0);
+}
+
+/* Room for one step's token, whatever has to be escaped in it. */
+#define NUMBER_LEN ((size_t)20)
+static size_t token_bound(struct span key) { return 1 + 2 * (key.at ? key.len : NUMBER_LEN); }
+
+/* Writes one step's token: a number, or the decoded key with ~ and / escaped. The text is made in the
+ * upper half of the room and moved down from there. A C string cannot hold the NUL that a key may
+ * have; it becomes a question mark. */
+static char *put_token(const struct json *j, const struct step *s, char *dst) {
+    struct span key = step_key(j, s);
+    size_t half = key.at ? key.len : NUMBER_LEN;
+    char *t = dst + 1 + half, *end = t;
+    if (key.at) {
+        end += paucis__json_decode(key, t);
     } else {
-        char *d = number + sizeof number;
+        t = end = t + half;
         size_t i = s->index;
-        do *--d = (char)('0' + i % 10);
+        do *--t = (char)('0' + i % 10);
         while (i /= 10);
-        t = span_of(d, (size_t)(number + sizeof number - d));
     }
-    if (dst) dst[n] = '/';
-    n++;
-    for (size_t i = 0; i < t.len; i++) {
-        bool special = t.at[i] == '~' || t.at[i] == '/';
-        if (dst) dst[n] = special ? '~' : t.at[i];
-        if (dst && special) dst[n + 1] = t.at[i] == '~' ? '0' : '1';
-        n += special ? 2 : 1;
+    *dst++ = '/';
+    for (; t < end; t++) {
+        char c = *t;
+        *dst++ = c == '~' || c == '/' ? '~' : c ? c : '?';
+        if (c == '~' || c == '/') *dst++ = c == '~' ? '0' : '1';
     }
-    return n;
+    return dst;
 }
 
 static const char *put_path(const struct json *j, struct arena *a, const struct step *steps,
                             size_t depth) {
     size_t n = 1;
-    for (size_t i = 0; i < depth; i++) n += put_token(j, &steps[i], NULL);
+    for (size_t i = 0; i < depth; i++) n += token_bound(step_key(j, &steps[i]));
     char *path = paucis__arena_alloc(a, n), *d = path;
     if (!path) return NULL;
-    for (size_t i = 0; i < depth; i++) d += put_token(j, &steps[i], d);
+    for (size_t i = 0; i < depth; i++) d = put_token(j, &steps[i], d);
     *d = 0;
     return path;
 }

@@ -37,3 +37,14 @@ void paucis__check_sort(struct check *c) {
     if (c->breaks.count > 1)
         qsort(c->breaks.at, c->breaks.count, sizeof *c->breaks.at, break_compare);
 }
+
+static int break_compare_message(const void *a, const void *b) {
+    const struct break_ *x = a, *y = b;
+    if (x->message != y->message) return x->message < y->message ? -1 : 1;
+    return strcmp(x->rule, y->rule);
+}
+
+void paucis__check_sort_by_message(struct check *c) {
+    if (c->breaks.count > 1)
+        qsort(c->breaks.at, c->breaks.count, sizeof *c->breaks.at, break_compare_message);
+}

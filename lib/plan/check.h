@@ -27,8 +27,9 @@ void paucis__check_break(struct check *c, const char *rule, size_t message, size
 /* Runs the format's rules; breaks from an earlier run are forgotten. */
 paucis_err paucis__check_run(struct check *c, struct view *v, bool deep);
 
-/* Orders the breaks by their place in the body. */
+/* Order the breaks by their place in the body, or by message and rule. */
 void paucis__check_sort(struct check *c);
+void paucis__check_sort_by_message(struct check *c);
 
 /* The rules seen only by comparing: `now` against the body before compaction, or against the body
  * sent one request earlier. Adds to c->breaks, nodes and messages being those of `now` (= c->v). */

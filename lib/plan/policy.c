@@ -1,8 +1,16 @@
 /* The policies there are. */
 #include "plan/policy.h"
 
+static const char *const classic[] = {"apply_all", NULL};
+static const char *const budget[] = {"compact_to_budget", NULL};
+
 const struct policy paucis__policies[] = {
     {.name = "none", .summary = "change nothing: the output is the input"},
+    {.name = "classic",
+     .summary = "apply_all; with a budget, compact_to_budget after it",
+     .sequence = classic,
+     .then_budget = true},
+    {.name = "budget", .summary = "compact_to_budget", .sequence = budget},
     {.name = NULL},
 };
 

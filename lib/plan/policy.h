@@ -1,15 +1,14 @@
-/* Policies and strategies: the tables of who decides what goes. */
+/* Policies: who decides what goes. A policy is a row here; the classic ones are sequences of
+ * strategies. */
 #ifndef PAUCIS_POLICY_H
 #define PAUCIS_POLICY_H
 
-#include "view/view.h"
-
-struct settings;
+#include "strategy/strategy.h"
 
 struct policy {
-    TABLE_ROW; /* name, summary */
-    /* Edits the view; NULL changes nothing. */
-    paucis_err (*run)(struct view *v, const struct settings *s, paucis_stats *st);
+    TABLE_ROW;                   /* name, summary */
+    const char *const *sequence; /* strategies, NULL ends; NULL: nothing changes */
+    bool then_budget;            /* and compact_to_budget after them, if there is a budget */
 };
 
 extern const struct policy paucis__policies[]; /* a NULL name ends; the first is the default */

@@ -1,43 +1,166 @@
 /* See settings.h. */
 #include "plan/settings.h"
 
-#include <stdlib.h>
-
 static paucis_err wrong(paucis_error *e, const char *msg) {
     *e = (paucis_error){PAUCIS_E_ARG, msg, 0};
     return PAUCIS_E_ARG;
 }
 
-static const struct json_kernel *kernel_named(const char *name) {
+static size_t strategy_place(const struct strategy *st) {
+    size_t i = 0;
+    while (paucis__strategies[i] != st) i++;
+    return i;
+}
+
+const uint64_t *paucis__settings_of(const struct settings *s, const struct strategy *st) {
+    return s->own[strategy_place(st)];
+}
+
+/* ---- options that name a row of a table ---------------------------------------------------- */
+
+static paucis_err set_format(struct settings *s, const char *val, paucis_error *e) {
+    s->format = paucis__format_named(val);
+    return s->format ? PAUCIS_OK : wrong(e, "unknown format");
+}
+
+static paucis_err set_policy(struct settings *s, const char *val, paucis_error *e) {
+    s->policy = paucis__policy_named(val);
+    return s->policy ? PAUCIS_OK : wrong(e, "unknown policy");
+}
+
+static paucis_err set_kernel(struct settings *s, const char *val, paucis_error *e) {
     for (const struct json_kernel *const *k = paucis__json_kernels; *k; k++)
-        if (strcmp((*k)->name, name) == 0 && (*k)->usable()) return *k;
-    return NULL;
+        if (strcmp((*k)->name, val) == 0 && (*k)->usable()) s->kernel = *k;
+    return s->kernel ? PAUCIS_OK : wrong(e, "no such kernel on this machine");
+}
+
+static bool read_number(const char *val, uint64_t *n) {
+    const char *p = val;
+    for (*n = 0; *p >= '0' && *p <= '9'; p++) {
+        if (*n > UINT64_MAX / 100) return false;
+        *n = *n * 10 + (uint64_t)(*p - '0');
+    }
+    return p > val && !*p;
+}
+
+static paucis_err set_budget(struct settings *s, const char *val, paucis_error *e) {
+    return read_number(val, &s->budget) ? PAUCIS_OK : wrong(e, "a budget is a number of tokens");
+}
+
+static const struct named {
+    TABLE_ROW;
+    paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
+} named_options[] = {
+    {.name = "format",
+     .summary = "wire format of the body",
+     .detail = "name, default detected",
+     .set = set_format},
+    {.name = "policy",
+     .summary = "who decides what goes",
+     .detail = "name, default none",
+     .set = set_policy},
+    {.name = "budget",
+     .summary = "the most tokens a request may have",
+     .detail = "number, default none",
+     .set = set_budget},
+    {.name = "kernel",
+     .summary = "vector code that reads strings, for tests and benchmarks",
+     .detail = "name, default the best",
+     .set = set_kernel},
+};
+#define NAMED_OPTIONS (sizeof named_options / sizeof *named_options)
+
+/* ---- numbers and switches ------------------------------------------------------------------ */
+
+static paucis_err set_value(const struct option *o, uint64_t *to, const char *val,
+                            paucis_error *e) {
+    uint64_t n = 0;
+    if (o->is_switch) {
+        bool yes = strcmp(val, "yes") == 0;
+        if (!yes && strcmp(val, "no") != 0) return wrong(e, "this option is yes or no");
+        n = yes;
+    } else if (!read_number(val, &n) || n < o->least || n > o->most) {
+        return wrong(e, "this option is a number within its bounds");
+    }
+    *to = n;
+    return PAUCIS_OK;
 }
 
 static paucis_err set_option(struct settings *s, const char *key, const char *val,
                              paucis_error *e) {
     if (!key || !val) return wrong(e, "an option without a name or a value");
-    if (strcmp(key, "format") == 0) {
-        s->format = paucis__format_named(val);
-        return s->format ? PAUCIS_OK : wrong(e, "unknown format");
-    }
-    if (strcmp(key, "policy") == 0) {
-        s->policy = paucis__policy_named(val);
-        return s->policy ? PAUCIS_OK : wrong(e, "unknown policy");
-    }
-    if (strcmp(key, "kernel") == 0) {
-        s->kernel = kernel_named(val);
-        return s->kernel ? PAUCIS_OK : wrong(e, "no such kernel on this machine");
-    }
+    for (size_t i = 0; i < NAMED_OPTIONS; i++)
+        if (strcmp(named_options[i].name, key) == 0) return named_options[i].set(s, val, e);
+    for (size_t i = 0; i < COMMON_OPTIONS; i++)
+        if (strcmp(paucis__common_options[i].name, key) == 0)
+            return set_value(&paucis__common_options[i], &s->common[i], val, e);
+    for (size_t i = 0; paucis__strategies[i]; i++)
+        for (size_t k = 0; k < MAX_OPTIONS && paucis__strategies[i]->options[k].name; k++)
+            if (strcmp(paucis__strategies[i]->options[k].name, key) == 0)
+                return set_value(&paucis__strategies[i]->options[k], &s->own[i][k], val, e);
     return wrong(e, "unknown option");
 }
 
+const paucis_info *paucis__settings_option(size_t i) {
+    if (i < NAMED_OPTIONS) return &named_options[i].info;
+    i -= NAMED_OPTIONS;
+    if (i < COMMON_OPTIONS) return &paucis__common_options[i].info;
+    i -= COMMON_OPTIONS;
+    for (const struct strategy *const *st = paucis__strategies; *st; st++)
+        for (size_t k = 0; k < MAX_OPTIONS && (*st)->options[k].name; k++)
+            if (i-- == 0) return &(*st)->options[k].info;
+    return NULL;
+}
+
+static void set_defaults(struct settings *s) {
+    *s = (struct settings){.policy = &paucis__policies[0], .budget = UINT64_MAX};
+    for (size_t i = 0; i < COMMON_OPTIONS; i++) s->common[i] = paucis__common_options[i].value;
+    for (size_t i = 0; paucis__strategies[i]; i++)
+        for (size_t k = 0; k < MAX_OPTIONS; k++)
+            s->own[i][k] = paucis__strategies[i]->options[k].value;
+}
+
+/* ---- what runs ----------------------------------------------------------------------------- */
+
+static paucis_err add_strategy(struct settings *s, struct span name, paucis_error *e) {
+    const struct strategy *st = paucis__strategy_named(name);
+    if (!st) return wrong(e, "unknown strategy");
+    if (st->needs_budget && s->budget == UINT64_MAX) return wrong(e, "compact_to_budget needs a budget");
+    for (const char *const *part = st->sequence; part && *part; part++)
+        PAUCIS_TRY(add_strategy(s, span_of(*part, strlen(*part)), e)); /* one level: no loops */
+    if (st->sequence) return PAUCIS_OK;
+    if (s->count == MAX_STRATEGIES) return wrong(e, "too many strategies in one list");
+    s->list[s->count++] = st;
+    return PAUCIS_OK;
+}
+
+static paucis_err add_list(struct settings *s, const char *names, paucis_error *e) {
+    for (;;) {
+        size_t len = strcspn(names, ",");
+        PAUCIS_TRY(add_strategy(s, span_of(names, len), e));
+        if (!names[len]) return PAUCIS_OK;
+        names += len + 1;
+    }
+}
+
+static paucis_err add_policy(struct settings *s, paucis_error *e) {
+    for (const char *const *name = s->policy->sequence; name && *name; name++)
+        PAUCIS_TRY(add_strategy(s, span_of(*name, strlen(*name)), e));
+    if (s->policy->then_budget && s->budget != UINT64_MAX)
+        PAUCIS_TRY(add_strategy(s, SPAN("compact_to_budget"), e));
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e) {
-    *s = (struct settings){.policy = &paucis__policies[0], .flags = o->flags};
-    if (o->format) PAUCIS_TRY(set_option(s, "format", o->format, e));
-    if (o->policy) PAUCIS_TRY(set_option(s, "policy", o->policy, e));
-    if (o->strategies) return wrong(e, "unknown strategy");
+    set_defaults(s);
+    s->flags = o->flags;
+    if (o->budget_tokens) s->budget = o->budget_tokens;
+    if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
+    if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));
     for (size_t i = 0; i < o->nkv; i++)
         PAUCIS_TRY(set_option(s, o->kv[i].key, o->kv[i].val, e));
-    return PAUCIS_OK;
+    if (!o->strategies) return add_policy(s, e);
+    if (o->policy) return wrong(e, "a policy and a list of strategies at once");
+    s->policy = NULL;
+    return add_list(s, o->strategies, e);
 }

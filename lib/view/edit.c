@@ -1,15 +1,19 @@
 /* See edit.h. An edit is refused before it changes anything; so a strategy may simply try. */
 #include "view/edit.h"
 
+/* Writes an edit down; room is what it saves in bytes of JSON. */
 static struct edit *edit_add(struct view *v, struct why why, enum edit_op op, size_t message,
-                             size_t part) {
+                             size_t part, int64_t room) {
     if (!VEC_ROOM(v->mem, v->edits, 1)) return NULL;
+    v->room += room;
     struct edit *e = &v->edits.at[v->edits.count++];
     *e = (struct edit){.why = why,
                        .op = op,
                        .message = (uint32_t)message,
                        .part = (uint32_t)part,
-                       .refers = NO_INDEX};
+                       .refers = NO_INDEX,
+                       .prior = NO_INDEX,
+                       .room = room};
     return e;
 }
 
@@ -36,13 +40,6 @@ static bool message_is_open(const struct view *v, size_t message) {
 static bool is_blank(struct span s) {
     for (size_t i = 0; i < s.len; i++)
         if (!memchr(" \t\r\n\v\f", s.at[i], 6)) return false;
-    return true;
-}
-
-/* Takes `cost` bytes of JSON from what the edits have saved. */
-static bool may_spend(struct view *v, int64_t cost) {
-    if (v->no_grow && v->room < cost) return false;
-    v->room -= cost;
     return true;
 }
 
@@ -77,15 +74,16 @@ paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struc
         return PAUCIS_E_INVARIANT;
     if (v->ruled && (is_blank(text) || (p->kind == PART_CALL && in_loop(v, p->message))))
         return PAUCIS_E_INVARIANT;
-    if (v->no_grow && v->room < cost_new(p, text) - cost_now(v, p)) return PAUCIS_E_INVARIANT;
+    int64_t room = v->no_grow ? cost_now(v, p) - cost_new(p, text) : 0;
+    if (v->room + room < 0) return PAUCIS_E_INVARIANT;
     size_t before = paucis__view_text_len(v, part);
-    struct edit *e = edit_add(v, why, EDIT_REPLACE, p->message, part);
+    struct edit *e = edit_add(v, why, EDIT_REPLACE, p->message, part, room);
     if (!e) return PAUCIS_E_NOMEM;
-    if (v->no_grow) v->room -= cost_new(p, text) - cost_now(v, p);
     e->before = before;
     e->after = text.len;
     e->text = text;
     e->refers = (uint32_t)refers;
+    e->prior = p->edit;
     p->edit = (uint32_t)(v->edits.count - 1);
     return PAUCIS_OK;
 }
@@ -97,10 +95,12 @@ paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, str
 void paucis__edit_restore(struct view *v, size_t part) {
     struct part *p = view_part(v, part);
     if (p->edit == NO_INDEX) return;
-    int64_t was = cost_now(v, p);
-    v->edits.at[p->edit].undone = true;
+    for (uint32_t i = p->edit; i != NO_INDEX; i = v->edits.at[i].prior) {
+        v->room -= v->edits.at[i].room;
+        v->edits.at[i].room = 0;
+        v->edits.at[i].undone = true;
+    }
     p->edit = NO_INDEX;
-    v->room -= cost_now(v, p) - was;
 }
 
 /* ---- parts and messages -------------------------------------------------------------------- */
@@ -120,12 +120,11 @@ paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
     if (v->ruled && thinking && in_loop(v, p->message)) return PAUCIS_E_INVARIANT;
     if (!thinking && !message_is_open(v, p->message)) return PAUCIS_E_INVARIANT;
     size_t before = paucis__view_text_len(v, part);
-    struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part);
+    struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part, json_size(v, p->node, p->node));
     if (!e) return PAUCIS_E_NOMEM;
     e->before = before;
     p->flags |= PART_DROPPED;
     m->live--;
-    v->room += json_size(v, p->node, p->node);
     return PAUCIS_OK;
 }
 
@@ -135,15 +134,19 @@ static size_t message_text_len(const struct view *v, const struct message *m) {
     return len;
 }
 
+bool paucis__edit_may_drop_message(const struct view *v, size_t message) {
+    return !(view_message(v, message)->flags & MESSAGE_TOP) && message_is_open(v, message);
+}
+
 paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t message) {
     struct message *m = view_message(v, message);
-    if ((m->flags & MESSAGE_TOP) || !message_is_open(v, message)) return PAUCIS_E_INVARIANT;
+    if (!paucis__edit_may_drop_message(v, message)) return PAUCIS_E_INVARIANT;
     size_t before = message_text_len(v, m);
-    struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX);
+    int64_t room = m->node ? json_size(v, m->node, m->last) : 0;
+    struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX, room);
     if (!e) return PAUCIS_E_NOMEM;
     e->before = before;
     m->flags |= MESSAGE_DROPPED;
-    if (m->node) v->room += json_size(v, m->node, m->last);
     return PAUCIS_OK;
 }
 
@@ -151,8 +154,7 @@ paucis_err paucis__edit_drop_unit(struct view *v, struct why why, size_t unit) {
     size_t members = 0;
     for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next, members++) {
         bool gone = view_message(v, i)->flags & MESSAGE_DROPPED;
-        if ((view_message(v, i)->flags & MESSAGE_TOP) || (!gone && !message_is_open(v, i)))
-            return PAUCIS_E_INVARIANT;
+        if (!gone && !paucis__edit_may_drop_message(v, i)) return PAUCIS_E_INVARIANT;
     }
     if (!VEC_ROOM(v->mem, v->edits, members)) return PAUCIS_E_NOMEM; /* all or none */
     for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next)
@@ -176,14 +178,16 @@ static int64_t cost_inserted(const struct view *v, const char *form, size_t call
 paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, size_t call,
                                struct span text, size_t *made) {
     const char *form = call == NO_INDEX ? v->insert_user : v->insert_result;
-    if (!form || (view_message(v, after)->flags & MESSAGE_TOP) || !text.len || v->locked ||
+    if (!form || (view_message(v, after)->flags & MESSAGE_TOP) || v->locked ||
+        (v->ruled ? is_blank(text) : !text.len) ||
         (v->bound && v->thought != NO_INDEX && after < v->thought))
         return PAUCIS_E_INVARIANT;
     if (!VEC_ROOM(v->mem, v->messages, 1) || !VEC_ROOM(v->mem, v->parts, 1) ||
         !VEC_ROOM(v->mem, v->edits, 1) ||
         !VEC_ROOM(v->mem, v->order, v->messages.count + 1 - v->order.count))
         return PAUCIS_E_NOMEM;
-    if (!may_spend(v, cost_inserted(v, form, call, text))) return PAUCIS_E_INVARIANT;
+    int64_t room = v->no_grow ? -cost_inserted(v, form, call, text) : 0;
+    if (v->room + room < 0) return PAUCIS_E_INVARIANT;
     *made = v->messages.count;
     struct message *m = paucis__view_message(v, call == NO_INDEX ? ROLE_USER : ROLE_TOOL, 0);
     m->flags = MESSAGE_INSERTED;
@@ -198,7 +202,8 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
         if (view_part(v, call)->mate == NO_INDEX)
             view_part(v, call)->mate = (uint32_t)(v->parts.count - 1);
     }
-    struct edit *e = edit_add(v, why, EDIT_INSERT, *made, v->parts.count - 1);
+    struct edit *e = edit_add(v, why, EDIT_INSERT, *made, v->parts.count - 1, room);
+    e->prior = (uint32_t)after;
     e->after = text.len;
     e->text = text;
     return PAUCIS_OK;
@@ -219,25 +224,29 @@ void paucis__edit_settle(struct view *v) {
         }
 }
 
-void paucis__edit_undo_all(struct view *v) {
-    for (size_t i = 0; i < v->from_body; i++) {
-        struct message *m = view_message(v, i);
-        m->flags &= (uint8_t)~MESSAGE_DROPPED;
-        m->insert = NO_INDEX;
-        m->live = m->nparts;
-        for (size_t p = m->part; p < m->part + m->nparts; p++) {
-            struct part *part = view_part(v, p);
-            part->flags &= (uint8_t)~PART_DROPPED;
-            part->edit = NO_INDEX;
-            if (part->mate != NO_INDEX && view_part(v, part->mate)->message >= v->from_body)
-                part->mate = NO_INDEX; /* its answer was one we inserted */
+static void undo_insert(struct view *v, const struct edit *e) {
+    struct part *p = view_part(v, e->part);
+    if (p->mate != NO_INDEX && view_part(v, p->mate)->mate == e->part)
+        view_part(v, p->mate)->mate = NO_INDEX;
+    view_message(v, e->prior)->insert = view_message(v, e->message)->insert;
+    v->messages.count--; /* what was inserted last is undone first */
+    v->parts.count--;
+}
+
+void paucis__edit_undo(struct view *v, size_t keep) {
+    while (v->edits.count > keep) {
+        const struct edit *e = &v->edits.at[--v->edits.count];
+        struct message *m = view_message(v, e->message);
+        v->room -= e->room;
+        switch (e->op) {
+        case EDIT_REPLACE: view_part(v, e->part)->edit = e->prior; break;
+        case EDIT_DROP:
+            view_part(v, e->part)->flags &= (uint8_t)~PART_DROPPED;
+            m->live++;
+            break;
+        case EDIT_DROP_MESSAGE: m->flags &= (uint8_t)~MESSAGE_DROPPED; break;
+        case EDIT_INSERT: undo_insert(v, e); break;
         }
     }
-    v->parts.count = v->from_body ? view_message(v, v->from_body - 1)->part +
-                                        view_message(v, v->from_body - 1)->nparts
-                                  : 0;
-    v->messages.count = v->from_body;
-    v->edits.count = 0;
-    v->room = 0;
     paucis__edit_settle(v);
 }

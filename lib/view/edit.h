@@ -45,7 +45,10 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
 /* Brings v->order and v->thought up to date. */
 void paucis__edit_settle(struct view *v);
 
-/* Takes all edits back; freezing stays. */
-void paucis__edit_undo_all(struct view *v);
+/* Takes back all edits but the first `keep`; freezing stays. */
+void paucis__edit_undo(struct view *v, size_t keep);
+
+/* Would dropping this message be refused? */
+bool paucis__edit_may_drop_message(const struct view *v, size_t message);
 
 #endif

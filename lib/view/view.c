@@ -157,6 +157,7 @@ paucis_err paucis__view_link(struct view *v) {
     }
     PAUCIS_TRY(link_units(v));
     v->from_body = v->messages.count;
+    v->loop = NO_INDEX;
     for (size_t i = 0; i < v->messages.count; i++)
         if (view_message(v, i)->role == ROLE_USER) v->loop = (uint32_t)i;
     if (!VEC_ROOM(v->mem, v->order, v->messages.count)) return PAUCIS_E_NOMEM;
@@ -207,11 +208,16 @@ bool paucis__view_same_string(struct view *v, size_t a, size_t b) {
     return s.len == t.len && memcmp(s.at, t.at, s.len) == 0;
 }
 
+size_t paucis__view_string_len(const struct view *v, size_t node) {
+    if (!node) return 0;
+    struct span raw = json_inner(v->j, node);
+    return json_node(v->j, node)->escaped ? paucis__json_decoded_len(raw) : raw.len;
+}
+
 /* A slot's text: a string's decoded, anything else as its JSON stands. */
 static size_t slot_len(const struct view *v, const struct slot *s) {
-    if (!json_is_string(v->j, s->node)) return json_raw(v->j, s->node).len;
-    struct span raw = json_inner(v->j, s->node);
-    return json_node(v->j, s->node)->escaped ? paucis__json_decoded_len(raw) : raw.len;
+    if (json_is_string(v->j, s->node)) return paucis__view_string_len(v, s->node);
+    return json_raw(v->j, s->node).len;
 }
 
 static size_t slot_copy(const struct view *v, const struct slot *s, char *dst) {
@@ -272,6 +278,19 @@ paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
     paucis__json_quote(text, dst);
     *key = span_of(dst, n);
     return PAUCIS_OK;
+}
+
+uint64_t paucis__count_tokens(const struct view *v) {
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < v->order.count; i++) {
+        const struct message *m = view_message(v, v->order.at[i]);
+        uint64_t bytes = 0;
+        for (VIEW_EACH_PART(v, p, m))
+            bytes += paucis__view_text_len(v, p) + paucis__view_string_len(v, view_part(v, p)->id) +
+                     paucis__view_string_len(v, view_part(v, p)->name);
+        tokens += bytes * 2 / 7 + 8;
+    }
+    return tokens;
 }
 
 const char *paucis__role_name(enum role r) {

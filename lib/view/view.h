@@ -79,7 +79,9 @@ struct edit { /* one change, see edit.h */
     size_t before, after;   /* bytes of decoded text */
     struct span text;       /* EDIT_REPLACE and EDIT_INSERT; in the arena or static */
     uint32_t refers;        /* the part this text points to, NO_INDEX if none */
-    bool undone;
+    uint32_t prior;         /* replace: the edit before it on this part; insert: the message ahead */
+    int64_t room;           /* bytes of JSON it saves; only reckoned where v->no_grow asks */
+    bool undone;            /* the part has its own text back */
 };
 
 struct view {
@@ -107,7 +109,7 @@ struct view {
     bool bound;       /* thinking is only valid behind the prefix it was made with */
     bool mending;     /* broken units are being repaired: they are not frozen */
     bool no_grow;     /* no edit may make the output longer than the input */
-    int64_t room;     /* bytes of JSON the edits so far have saved */
+    int64_t room;     /* bytes of JSON the edits so far have saved, never negative with no_grow */
     uint32_t loop;    /* last message a user wrote, NO_INDEX if none; the current tool loop is behind */
     uint32_t thought; /* last message with thinking, NO_INDEX if none; kept by paucis__edit_settle */
 };
@@ -167,6 +169,12 @@ paucis_err paucis__view_key(struct view *v, size_t part, struct span *key);
 
 /* A string node decoded; at == NULL only if memory ran out. Node 0 gives the empty text. */
 struct span paucis__view_string(struct view *v, size_t node);
+
+/* Its length, without decoding. */
+size_t paucis__view_string_len(const struct view *v, size_t node);
+
+/* The classic estimate of the whole: 2/7 of a token a byte of text, 8 a message. */
+uint64_t paucis__count_tokens(const struct view *v);
 
 /* Do two string nodes say the same? */
 bool paucis__view_same_string(struct view *v, size_t a, size_t b);

@@ -46,11 +46,10 @@ static void writer_drop_element(struct writer *w, size_t node) {
         return;
     }
     size_t next = json_next(j, node);
-    if (json_type(j, next) == ']') { /* nothing would be left: G2 */
-        w->err = w->err ? w->err : PAUCIS_E_INVARIANT;
-        return;
-    }
-    writer_splice(w, json_from(j, node), json_from(j, next), SPAN(""));
+    bool nothing_left = json_type(j, next) == ']';
+    if (nothing_left && w->v->ruled && !w->err) w->err = PAUCIS_E_INVARIANT; /* G2 */
+    writer_splice(w, json_from(j, node), nothing_left ? json_to(j, node) : json_from(j, next),
+                  SPAN(""));
     w->first_kept = next;
 }
 
@@ -120,7 +119,7 @@ static struct span writer_fill(struct writer *w, const char *form, const struct 
 }
 
 /* The messages inserted after body message i. Where everything before them has gone, the comma stands
- * behind the new message instead of in front. */
+ * behind the new message instead of in front; where everything has gone, there is none. */
 static void writer_inserted(struct writer *w, size_t i) {
     const struct view *v = w->v;
     size_t last = view_message(v, i)->last, next = json_next(v->j, last);
@@ -131,13 +130,11 @@ static void writer_inserted(struct writer *w, size_t i) {
         if (m->flags & MESSAGE_DROPPED) continue;
         const char *form = p->kind == PART_RESULT ? v->insert_result : v->insert_user;
         struct span text = writer_fill(w, form, p);
-        if (leads && text.len) { /* ",{...}" becomes "{...}," */
-            char *t = (char *)(uintptr_t)text.at;
-            memmove(t, t + 1, text.len - 1);
-            t[text.len - 1] = ',';
-        }
         size_t at = leads ? json_from(v->j, next) : json_to(v->j, last);
+        if (leads && text.len) text = span_of(text.at + 1, text.len - 1);
         writer_splice(w, at, at, text);
+        if (leads && json_type(v->j, next) != ']') writer_splice(w, at, at, SPAN(","));
+        leads = leads && json_type(v->j, next) != ']';
     }
 }
 
@@ -170,17 +167,28 @@ static void writer_message(struct writer *w, size_t i) {
     w->unordered = false;
 }
 
+/* Writes message i and what is inserted behind it. */
+static void writer_step(struct writer *w, size_t i) {
+    const struct message *m = view_message(w->v, i);
+    size_t first_kept = w->first_kept; /* of the list of messages, not of what is inside one */
+    writer_message(w, i);
+    if (!(m->flags & MESSAGE_DROPPED)) w->first_kept = first_kept;
+    if (m->insert != NO_INDEX) writer_inserted(w, i);
+}
+
+/* A top-level text is a message in front, but in the body it may stand behind all the others. */
+static bool stands_behind(const struct view *v, const struct message *m) {
+    return (m->flags & MESSAGE_TOP) && m->node > view_message(v, v->from_body - 1)->node;
+}
+
 paucis_err paucis__write_plan(struct view *v, struct splices *s) {
     struct writer w = {.v = v, .s = s};
     s->list.count = 0;
     s->size = v->j->size;
     if (!v->edits.count) return PAUCIS_OK;
-    for (size_t i = 0; i < v->from_body; i++) {
-        size_t first_kept = w.first_kept; /* of the list of messages, not of what is inside one */
-        writer_message(&w, i);
-        if (!(view_message(v, i)->flags & MESSAGE_DROPPED)) w.first_kept = first_kept;
-        if (view_message(v, i)->insert != NO_INDEX) writer_inserted(&w, i);
-    }
+    for (int behind = 0; behind < 2; behind++)
+        for (size_t i = 0; i < v->from_body; i++)
+            if (stands_behind(v, view_message(v, i)) == behind) writer_step(&w, i);
     return w.err;
 }
 
@@ -195,4 +203,30 @@ void paucis__write_apply(const struct json *j, const struct splices *s, char *ds
         at = p->to;
     }
     memcpy(dst, j->body + at, j->size - at);
+}
+
+/* How far two texts agree. */
+static size_t common_prefix(struct span a, struct span b) {
+    size_t n = a.len < b.len ? a.len : b.len, i = 0;
+    if (a.at == b.at) return n;
+    while (i < n && a.at[i] == b.at[i]) i++;
+    return i;
+}
+
+uint64_t paucis__write_first_change(const struct json *j, const struct splices *s) {
+    size_t pos = 0, at = 0; /* written so far, all of it equal; read so far */
+    for (size_t i = 0; i <= s->list.count; i++) {
+        size_t from = i < s->list.count ? s->list.at[i].from : j->size;
+        struct span pieces[2] = {span_of(j->body + at, from - at), SPAN("")};
+        if (i < s->list.count) {
+            pieces[1] = s->list.at[i].text;
+            at = s->list.at[i].to;
+        }
+        for (size_t k = 0; k < 2; k++) {
+            size_t same = common_prefix(pieces[k], span_of(j->body + pos, j->size - pos));
+            pos += same;
+            if (same < pieces[k].len) return pos;
+        }
+    }
+    return pos < j->size ? pos : PAUCIS_NO_BYTE;
 }

@@ -18,6 +18,9 @@ struct splices {
 /* Refuses with PAUCIS_E_INVARIANT what would leave an array empty. */
 paucis_err paucis__write_plan(struct view *v, struct splices *s);
 
+/* The first byte at which the output differs from the body, PAUCIS_NO_BYTE if nowhere. */
+uint64_t paucis__write_first_change(const struct json *j, const struct splices *s);
+
 /* dst holds s->size bytes. */
 void paucis__write_apply(const struct json *j, const struct splices *s, char *dst);
 

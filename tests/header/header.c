@@ -3,8 +3,26 @@
 #include <paucis/paucis.h>
 #include <paucis/paucis.h>
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The layout that compiled callers rely on. Structs that carry their size may grow at the end; the
+ * others may not change. */
+#if UINTPTR_MAX == UINT64_MAX
+#define PIN(type, size) static_assert(sizeof(type) == (size), #type " changed its size")
+PIN(paucis_error, 24);
+PIN(paucis_alloc, 16);
+PIN(paucis_kv, 16);
+PIN(paucis_opts, 72);
+PIN(paucis_stats, 152);
+PIN(paucis_edit, 104);
+PIN(paucis_break, 40);
+PIN(paucis_check_with, 32);
+PIN(paucis_info, 24);
+static_assert(offsetof(paucis_opts, kv) == 40, "paucis_opts changed its layout");
+static_assert(offsetof(paucis_stats, peak_alloc) == 144, "paucis_stats changed its layout");
+#endif
 
 int main(void) {
     paucis_opts opts;

@@ -43,6 +43,13 @@ struct bytes bytes_repeat(const char *head, const char *unit, size_t n, const ch
     return b;
 }
 
+struct bytes bytes_quoted(const char *text) {
+    struct bytes b = bytes_copy(text, strlen(text));
+    for (size_t i = 0; i < b.len; i++)
+        if (b.at[i] == '\'') b.at[i] = '"';
+    return b;
+}
+
 void bytes_free(struct bytes *b) {
     free(b->at);
     *b = (struct bytes){NULL, 0};
@@ -100,7 +107,7 @@ struct files files_shared(const char *folder) {
 struct files files_bodies(void) {
     struct files f = {NULL, 0};
     for (const struct sample *s = samples; s->format; s++)
-        files_add(&f, s->format, bytes_copy(s->body, strlen(s->body)));
+        files_add(&f, s->format, bytes_quoted(s->body));
     files_add_folder(&f, "formats/examples");
     files_add_folder(&f, "formats/examples/invalid");
     return f;
@@ -171,8 +178,7 @@ paucis_err opened_read(struct opened *o, const char *body, size_t size, const ch
     o->view.j = &o->json;
     o->view.format = format ? paucis__format_named(format) : paucis__format_detect(&o->json);
     if (!o->view.format) return PAUCIS_E_FORMAT;
-    o->view.format->read(&o->view);
-    return paucis__view_link(&o->view);
+    return paucis__format_read(o->view.format, &o->view);
 }
 
 void opened_free(struct opened *o) {

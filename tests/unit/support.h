@@ -24,6 +24,8 @@ void *must_malloc(size_t n); /* never NULL */
 struct bytes bytes_copy(const char *at, size_t len);
 /* `unit` n times, between head and tail. */
 struct bytes bytes_repeat(const char *head, const char *unit, size_t n, const char *tail);
+/* Bytes of a text that has ' for ", so that JSON can be read inside C. */
+struct bytes bytes_quoted(const char *text);
 void bytes_free(struct bytes *b);
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -44,7 +46,7 @@ void files_free(struct files *f);
 
 /* ---- sample bodies ------------------------------------------------------------------------- */
 
-/* One valid body a format with every kind of part in it, and none of its rules broken. */
+/* A body a format with many kinds of part in it and none of its rules broken, as text for bytes_quoted. */
 struct sample {
     const char *format, *body;
 };

@@ -83,6 +83,7 @@ static inline bool test_text(const char *a, const char *b, const char *as, const
 }
 
 #define CHECK(cond) test_check((cond), #cond, __FILE__, __LINE__)
+#define TEST_FAIL(what) test_check(false, what, __FILE__, __LINE__)
 #define CHECK_EQ(a, b) test_equal((intmax_t)(a), (intmax_t)(b), #a, #b, __FILE__, __LINE__)
 #define CHECK_STR(a, b) test_text((a), (b), #a, #b, __FILE__, __LINE__)
 #define CHECK_BYTES(a, an, b, bn) test_bytes((a), (an), (b), (bn), #a, #b, __FILE__, __LINE__)

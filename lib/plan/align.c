@@ -1,0 +1,223 @@
+/* See align.h. First what can be told by itself, in the order of how much it can be trusted: a part
+ * whose id, whole value or text occurs once on each side is the same part wherever it stands. These
+ * are the fixed points. What occurs several times is then matched in order between them, and what is
+ * left in a gap is matched by its place: one by one if both sides have equally many there, else kind
+ * by kind. Every round is one pass with a hash table. */
+#include "plan/align.h"
+
+enum key { BY_NAME, BY_VALUE, BY_TEXT };
+
+struct entry {
+    uint64_t key;     /* 0: free */
+    uint32_t old;     /* first part of `old` that has it and is not used up */
+    uint32_t olds, nows;
+};
+
+struct work {
+    struct alignment *x;
+    size_t nold, nnow;
+    struct entry *table;
+    size_t mask;
+    uint64_t *old_key, *now_key;
+    uint32_t *next;        /* of the same key, in `old` */
+    uint32_t *limit;       /* for each part of `now`: where in `old` the next fixed point is */
+    uint8_t *old_id_stays; /* the id occurs on the other side too */
+    uint8_t *now_id_stays;
+};
+
+static struct entry *find(const struct work *w, uint64_t key) {
+    size_t i = (size_t)key & w->mask;
+    while (w->table[i].key && w->table[i].key != key) i = (i + 1) & w->mask;
+    return &w->table[i];
+}
+
+static uint64_t part_key(const struct canon *c, size_t part, enum key by) {
+    const struct part *p = view_part(c->v, part);
+    uint64_t h = p->kind + 1u;
+    if (by == BY_NAME) {
+        if (p->kind == PART_THINKING) return canon_mix(h, c->at[p->node]);
+        return p->id ? canon_mix(h, c->at[p->id]) : 0;
+    }
+    if (by == BY_VALUE) {
+        if (c->at[p->node] == CANON_NOTHING) return 0; /* a bare cache mark is like any other */
+        h = canon_mix(h, c->at[p->node]);
+        return p->id ? canon_mix(h, c->at[p->id]) : h;
+    }
+    if (!p->nslots || p->kind == PART_CALL) return 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++)
+        h = canon_mix(h, c->at[c->v->slots.at[i].node]);
+    return h;
+}
+
+/* ---- by key -------------------------------------------------------------------------------- */
+
+static void fill_table(struct work *w) {
+    memset(w->table, 0, (w->mask + 1) * sizeof *w->table);
+    for (size_t i = w->nold; i-- > 0;) { /* backwards: each list ends up in order */
+        if (!w->old_key[i]) continue;
+        struct entry *e = find(w, w->old_key[i]);
+        w->next[i] = e->key ? e->old : NO_INDEX;
+        e->key = w->old_key[i];
+        e->old = (uint32_t)i;
+        e->olds++;
+    }
+    for (size_t i = 0; i < w->nnow; i++) {
+        if (!w->now_key[i]) continue;
+        struct entry *e = find(w, w->now_key[i]);
+        if (!e->key) e->old = NO_INDEX;
+        e->key = w->now_key[i];
+        e->nows++;
+    }
+}
+
+static void pair(struct work *w, size_t old, size_t now, enum found found) {
+    w->x->old.mate[old] = (uint32_t)now;
+    w->x->now.mate[now] = (uint32_t)old;
+    w->x->found[now] = (uint8_t)found;
+}
+
+static void find_limits(struct work *w) {
+    uint32_t limit = (uint32_t)w->nold;
+    for (size_t i = w->nnow; i-- > 0;) {
+        w->limit[i] = limit;
+        if (w->x->found[i] == FOUND_FIRM) limit = w->x->now.mate[i];
+    }
+}
+
+static void pair_by_key(struct work *w, enum key by, bool once) {
+    for (size_t i = 0; i < w->nold; i++)
+        w->old_key[i] = w->x->old.mate[i] == NO_INDEX ? part_key(&w->x->old.canon, i, by) : 0;
+    for (size_t i = 0; i < w->nnow; i++)
+        w->now_key[i] = w->x->now.mate[i] == NO_INDEX ? part_key(&w->x->now.canon, i, by) : 0;
+    fill_table(w);
+    find_limits(w);
+    size_t from = 0; /* `old` before this is behind us */
+    for (size_t i = 0; i < w->nnow; i++) {
+        if (w->x->found[i] == FOUND_FIRM) from = w->x->now.mate[i] + (size_t)1;
+        if (!w->now_key[i]) continue;
+        struct entry *e = find(w, w->now_key[i]);
+        if (once && (e->olds != 1 || e->nows != 1)) continue;
+        while (!once && e->old != NO_INDEX && e->old < from) e->old = w->next[e->old];
+        if (e->old == NO_INDEX) continue;
+        size_t old = e->old;
+        bool in_order = old >= from && old < w->limit[i];
+        if (!in_order && !once) continue;
+        pair(w, old, i, in_order ? FOUND_FIRM : FOUND_MOVED);
+        if (in_order) from = old + 1;
+        e->old = w->next[old];
+    }
+}
+
+/* ---- by place ------------------------------------------------------------------------------ */
+
+/* An id that is still in use elsewhere was not rewritten here. */
+static void find_ids(struct work *w) {
+    for (size_t i = 0; i < w->nold; i++) {
+        uint32_t id = view_part(w->x->old.canon.v, i)->id;
+        w->old_key[i] = id ? w->x->old.canon.at[id] : 0;
+    }
+    for (size_t i = 0; i < w->nnow; i++) {
+        uint32_t id = view_part(w->x->now.canon.v, i)->id;
+        w->now_key[i] = id ? w->x->now.canon.at[id] : 0;
+    }
+    fill_table(w);
+    for (size_t i = 0; i < w->nold; i++)
+        w->old_id_stays[i] = w->old_key[i] && find(w, w->old_key[i])->nows;
+    for (size_t i = 0; i < w->nnow; i++)
+        w->now_id_stays[i] = w->now_key[i] && find(w, w->now_key[i])->olds;
+}
+
+static bool may_pair(const struct work *w, size_t old, size_t now) {
+    const struct view *a = w->x->old.canon.v, *b = w->x->now.canon.v;
+    const struct part *p = view_part(a, old), *q = view_part(b, now);
+    return p->kind == q->kind && !w->old_id_stays[old] && !w->now_id_stays[now] &&
+           view_message(a, p->message)->role == view_message(b, q->message)->role;
+}
+
+/* The next part from i on that has no mate and, with `no_thinking`, is none; `to` if none. */
+static size_t next_free(const struct side *s, size_t i, size_t to, bool no_thinking) {
+    while (i < to && (s->mate[i] != NO_INDEX ||
+                      (no_thinking && view_part(s->canon.v, i)->kind == PART_THINKING)))
+        i++;
+    return i;
+}
+
+static size_t count_free(const struct side *s, size_t from, size_t to) {
+    size_t n = 0;
+    for (size_t i = next_free(s, from, to, true); i < to; i = next_free(s, i + 1, to, true)) n++;
+    return n;
+}
+
+static void pair_gap(struct work *w, size_t a0, size_t a1, size_t b0, size_t b1) {
+    const struct side *old = &w->x->old, *now = &w->x->now;
+    if (count_free(old, a0, a1) == count_free(now, b0, b1)) {
+        size_t a = next_free(old, a0, a1, true);
+        for (size_t b = next_free(now, b0, b1, true); b < b1 && a < a1;) {
+            if (may_pair(w, a, b)) pair(w, a, b, FOUND_FIRM);
+            a = next_free(old, a + 1, a1, true);
+            b = next_free(now, b + 1, b1, true);
+        }
+    }
+    size_t at[PART_OPAQUE + 1]; /* for each kind: what is before this in `old` has been looked at */
+    for (size_t k = 0; k <= PART_OPAQUE; k++) at[k] = a0;
+    for (size_t b = next_free(now, b0, b1, false); b < b1; b = next_free(now, b + 1, b1, false)) {
+        size_t *a = &at[view_part(now->canon.v, b)->kind];
+        if (w->now_id_stays[b]) continue;
+        while (*a < a1 && (old->mate[*a] != NO_INDEX || !may_pair(w, *a, b))) ++*a;
+        if (*a < a1) pair(w, (*a)++, b, FOUND_SOFT);
+    }
+}
+
+static void pair_gaps(struct work *w) {
+    size_t a = 0, b = 0;
+    for (size_t i = 0; i < w->nnow; i++) {
+        if (w->x->found[i] != FOUND_FIRM) continue;
+        size_t to = w->x->now.mate[i];
+        pair_gap(w, a, to, b, i);
+        a = to + 1;
+        b = i + 1;
+    }
+    pair_gap(w, a, w->nold, b, w->nnow);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static bool work_init(struct work *w, struct alignment *x) {
+    struct arena *arena = x->now.canon.v->arena;
+    size_t size = 4;
+    w->x = x;
+    w->nold = x->old.canon.v->parts.count;
+    w->nnow = x->now.canon.v->parts.count;
+    while (size < (w->nold + w->nnow) * 2) size *= 2;
+    w->mask = size - 1;
+    w->table = paucis__arena_alloc(arena, size * sizeof *w->table);
+    w->old_key = paucis__arena_alloc(arena, w->nold * sizeof *w->old_key);
+    w->now_key = paucis__arena_alloc(arena, w->nnow * sizeof *w->now_key);
+    w->next = paucis__arena_alloc(arena, w->nold * sizeof *w->next);
+    w->limit = paucis__arena_alloc(arena, w->nnow * sizeof *w->limit);
+    w->old_id_stays = paucis__arena_alloc(arena, w->nold);
+    w->now_id_stays = paucis__arena_alloc(arena, w->nnow);
+    x->old.mate = paucis__arena_alloc(arena, w->nold * sizeof *x->old.mate);
+    x->now.mate = paucis__arena_alloc(arena, w->nnow * sizeof *x->now.mate);
+    x->found = paucis__arena_alloc(arena, w->nnow);
+    return w->table && w->old_key && w->now_key && w->next && w->limit && w->old_id_stays &&
+           w->now_id_stays && x->old.mate && x->now.mate && x->found;
+}
+
+paucis_err paucis__align(struct alignment *x) {
+    static const struct {
+        enum key by;
+        bool once; /* only what occurs once on each side */
+    } rounds[] = {{BY_NAME, true},   {BY_VALUE, true}, {BY_TEXT, true},
+                  {BY_VALUE, false}, {BY_NAME, false}, {BY_TEXT, false}};
+    struct work w;
+    if (!work_init(&w, x)) return PAUCIS_E_NOMEM;
+    memset(x->old.mate, 0xff, w.nold * sizeof *x->old.mate); /* NO_INDEX */
+    memset(x->now.mate, 0xff, w.nnow * sizeof *x->now.mate);
+    memset(x->found, FOUND_NOT, w.nnow);
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
+        pair_by_key(&w, rounds[i].by, rounds[i].once);
+    find_ids(&w);
+    pair_gaps(&w);
+    return PAUCIS_OK;
+}

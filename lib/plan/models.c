@@ -1,0 +1,95 @@
+/* See models.h. */
+#include "plan/models.h"
+
+#include "plan/check.h"
+
+static const struct {
+    const char *name;
+    bool bound;
+} models[] = {
+#define MODEL(name, bound) {name, bound},
+#include "plan/models.def"
+};
+
+#define CLAUDE "claude-"
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Names are compared without regard to case, and with one mark for the separators in use. */
+static char plain(char c) {
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
+    return c == '.' || c == '_' ? '-' : c;
+}
+
+static bool starts_with(struct span s, const char *word) {
+    size_t n = strlen(word);
+    if (s.len < n) return false;
+    for (size_t i = 0; i < n; i++)
+        if (plain(s.at[i]) != word[i]) return false;
+    return true;
+}
+
+/* The name from "claude-" on; empty if it is another model. */
+static struct span claude_name(struct span s) {
+    while (s.len && !starts_with(s, CLAUDE)) s = span_of(s.at + 1, s.len - 1);
+    return s;
+}
+
+/* A number of one or two digits at s.at[*i] between separators, or -1; more digits are a date. */
+static int short_number(struct span s, size_t *i) {
+    int n = 0;
+    size_t from = *i;
+    while (*i < s.len && is_digit(s.at[*i])) {
+        if (*i - from < 2) n = n * 10 + (s.at[*i] - '0');
+        ++*i;
+    }
+    return *i - from == 1 || *i - from == 2 ? n : -1;
+}
+
+/* The version is the first number in the name, with the number right behind it: opus-4-5-20251101 is
+ * 4.5, 3-7-sonnet is 3.7, sonnet-4-20250514 is 4.0. */
+static bool is_newer_than_5(struct span name) {
+    size_t i = sizeof CLAUDE - 1;
+    while (i < name.len && !is_digit(name.at[i])) i++;
+    if (i == name.len) return true;
+    int major = short_number(name, &i), minor = 0;
+    if (i + 1 < name.len && plain(name.at[i]) == '-' && is_digit(name.at[i + 1])) {
+        i++;
+        minor = short_number(name, &i);
+    }
+    return major < 0 || major > 5 || (major == 5 && minor > 0);
+}
+
+bool paucis__model_is_bound(struct span name) {
+    name = claude_name(name);
+    if (!name.len) return false;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        size_t n = strlen(models[i].name);
+        if (starts_with(name, models[i].name) && (name.len == n || !is_digit(name.at[n])))
+            return models[i].bound;
+    }
+    return is_newer_than_5(name);
+}
+
+static size_t get(const struct json *j, size_t object, const char *key) {
+    return object ? paucis__json_get(j, object, key, strlen(key)) : 0;
+}
+
+static size_t string_or_none(const struct json *j, size_t i) {
+    return i && json_is_string(j, i) ? i : 0;
+}
+
+bool paucis__check_is_bound(struct view *v) {
+    const struct json *j = v->j;
+    size_t thinking = json_get(j, 0, "thinking");
+    if (!thinking) thinking = get(j, json_get(j, 0, "additionalModelRequestFields"), "thinking");
+    size_t wish = get(j, get(j, thinking, "block_binding"), "prefix_mismatch_behavior");
+    if (string_or_none(j, wish) && json_is(j, wish, "error")) return true;
+    if (string_or_none(j, wish) && json_is(j, wish, "drop_block")) return false;
+    size_t model = string_or_none(j, json_get(j, 0, "model"));
+    if (!model) model = string_or_none(j, json_get(j, 0, "modelId"));
+    if (!model) return false;
+    struct span name = paucis__view_string(v, model);
+    if (!name.at) v->failed = true;
+    return paucis__model_is_bound(name);
+}

@@ -1,0 +1,16 @@
+/* What is known of models by their names. Providers spell one name in many ways:
+ *
+ *   claude-fable-5-1   anthropic/claude-fable-5.1   us.anthropic.claude-fable-5-1-20260801-v1:0 */
+#ifndef PAUCIS_MODELS_H
+#define PAUCIS_MODELS_H
+
+#include "core/mem.h"
+
+#include <stdbool.h>
+
+/* Is this model's thinking bound to its prefix? Wrongly saying yes costs savings, wrongly saying no
+ * costs the request, so a model that is not known is bound if it is a Claude newer than 5.0 or one
+ * whose name does not tell its version. */
+bool paucis__model_is_bound(struct span name);
+
+#endif

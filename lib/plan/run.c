@@ -1,0 +1,71 @@
+/* See run.h. Strategies ask, edit.h refuses what is plainly wrong, and the rules have the last word. A
+ * second round is rare: it takes an edit that only the whole shows to be illegal, such as a message
+ * whose removal leaves two user turns side by side where the format wants them to alternate. */
+#include "plan/run.h"
+
+#include "limits.h"
+
+/* Rounds before giving up, which means leaving the body as it is. */
+#define MAX_ROUNDS 4
+
+static paucis_err run_strategies(struct view *v, const struct settings *s, struct counts *counts) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct strategy *st = s->list[i];
+        counts[i] = (struct counts){0};
+        struct pass p = {.v = v,
+                         .opt = paucis__settings_of(s, st),
+                         .common = s->common,
+                         .budget = s->budget,
+                         .counts = &counts[i],
+                         .strategy = st->name};
+        PAUCIS_TRY(st->run(&p));
+        if (s->common[COMMON_MEND]) PAUCIS_TRY(paucis__mend_references(&p));
+        paucis__edit_settle(v);
+    }
+    return PAUCIS_OK;
+}
+
+static int compare_breaks(const struct break_ *a, const struct break_ *b) {
+    if (a->message != b->message) return a->message < b->message ? -1 : 1;
+    return strcmp(a->rule, b->rule);
+}
+
+/* Freezes the unit of every (rule, message) that is in `now` and not in `came`, both sorted. Returns
+ * how many there are; *hopeless if one cannot be helped by freezing a unit. */
+static size_t freeze_new(struct view *v, const struct check *came, const struct check *now,
+                         bool *hopeless) {
+    size_t k = 0, fresh = 0;
+    for (size_t i = 0; i < now->breaks.count; i++) {
+        const struct break_ *b = &now->breaks.at[i];
+        while (k < came->breaks.count && compare_breaks(&came->breaks.at[k], b) < 0) k++;
+        if (k < came->breaks.count && compare_breaks(&came->breaks.at[k], b) == 0) continue;
+        fresh++;
+        if (b->message == NO_INDEX)
+            *hopeless = true;
+        else if (b->message >= v->from_body)
+            v->insert_user = v->insert_result = NULL; /* nothing may be inserted here after all */
+        else
+            view_freeze(v, b->message);
+    }
+    return fresh;
+}
+
+paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
+                       const struct settings *s, struct counts counts[MAX_STRATEGIES]) {
+    bool hopeless = came->total > PAUCIS_MAX_BREAKS;
+    for (size_t i = 0; i < came->breaks.count; i++)
+        if (came->breaks.at[i].message != NO_INDEX) view_freeze(v, came->breaks.at[i].message);
+    paucis__check_sort_by_message(came);
+    v->bound = paucis__check_is_bound(v);
+    v->no_grow = !s->common[COMMON_GROW];
+    for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {
+        PAUCIS_TRY(run_strategies(v, s, counts));
+        if (!v->edits.count || !v->ruled) return PAUCIS_OK;
+        PAUCIS_TRY(paucis__check_run(now, v, false));
+        paucis__check_sort_by_message(now);
+        if (!freeze_new(v, came, now, &hopeless)) return PAUCIS_OK;
+        paucis__edit_undo(v, 0);
+    }
+    memset(counts, 0, s->count * sizeof *counts);
+    return PAUCIS_OK;
+}

@@ -1,0 +1,213 @@
+/* What the strategies share, and the list of them. */
+#include "strategy/strategy.h"
+
+#include "core/hash.h"
+
+#define STRATEGY(name) extern const struct strategy paucis__st_##name;
+#include "strategy/strategies.def"
+#undef STRATEGY
+
+const struct strategy *const paucis__strategies[] = {
+#define STRATEGY(name) &paucis__st_##name,
+#include "strategy/strategies.def"
+    NULL};
+
+const struct strategy *paucis__strategy_named(struct span name) {
+    for (const struct strategy *const *s = paucis__strategies; *s; s++)
+        if (strlen((*s)->name) == name.len && memcmp((*s)->name, name.at, name.len) == 0) return *s;
+    return NULL;
+}
+
+const struct option paucis__common_options[COMMON_OPTIONS] = {
+    [COMMON_GROW] = SWITCH_ON("grow", "an edit may make the output longer than the input"),
+    [COMMON_STEP] = NUMBER("step", 1, 1,
+                           "windows move on only every so many messages, so that edits come in "
+                           "batches and a prompt cache lives in between"),
+    [COMMON_UNITS] =
+        SWITCH_OFF("units", "windows count units (a call with its results) instead of messages"),
+    [COMMON_MEND] = SWITCH_OFF("mend", "no reference to a text that was cut or dropped: a later copy "
+                                       "takes its place"),
+};
+
+size_t paucis__pass_limit(const struct pass *p, uint64_t keep) {
+    const struct view *v = p->v;
+    size_t n = v->order.count, limit = n;
+    if (p->common[COMMON_UNITS]) {
+        uint32_t unit = NO_INDEX;
+        while (limit) { /* back over messages until `keep` units have begun */
+            uint32_t u = view_message(v, v->order.at[limit - 1])->unit;
+            if (u != unit && !keep--) break;
+            unit = u;
+            limit--;
+        }
+    } else {
+        limit = n > keep ? n - (size_t)keep : 0;
+    }
+    return limit - limit % (size_t)p->common[COMMON_STEP];
+}
+
+static size_t put_number(char *dst, uint64_t n) {
+    char digits[20];
+    size_t len = 0;
+    do digits[len++] = (char)('0' + n % 10);
+    while (n /= 10);
+    for (size_t i = 0; i < len; i++) dst[i] = digits[len - 1 - i];
+    return len;
+}
+
+struct span paucis__pass_marker(struct pass *p, const char *form, struct span id, uint64_t n,
+                                uint64_t m) {
+    char *text = paucis__arena_alloc(p->v->arena, strlen(form) + id.len + 2 * 20), *d = text;
+    if (!text) return span_of(NULL, 0);
+    for (; *form; form++) {
+        if (*form != '%') {
+            *d++ = *form;
+        } else if (*++form == 'i') {
+            memcpy(d, id.at, id.len);
+            d += id.len;
+        } else {
+            d += put_number(d, *form == 'n' ? n : m);
+        }
+    }
+    return span_of(text, (size_t)(d - text));
+}
+
+paucis_err paucis__pass_replace(struct pass *p, size_t part, struct span text, size_t refers,
+                                const char *reason, bool *done) {
+    *done = false;
+    if (!text.at) return PAUCIS_E_NOMEM;
+    paucis_err err =
+        paucis__edit_refer(p->v, (struct why){p->strategy, reason}, part, text, refers);
+    *done = err == PAUCIS_OK;
+    return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
+}
+
+/* ---- seen ---------------------------------------------------------------------------------- */
+
+struct seen_entry {
+    struct span key;
+    uint64_t hash;
+    uint32_t part; /* NO_INDEX = free */
+};
+
+paucis_err paucis__seen_new(struct seen *s, struct view *v, size_t most) {
+    size_t size = 4;
+    while (size < most * 2) size *= 2;
+    s->at = paucis__arena_alloc(v->arena, size * sizeof *s->at);
+    s->mask = size - 1;
+    if (!s->at) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < size; i++) s->at[i].part = NO_INDEX;
+    return PAUCIS_OK;
+}
+
+/* Where the key is, or where it would go. */
+static struct seen_entry *seen_find(const struct seen *s, struct span key, uint64_t hash) {
+    size_t i = (size_t)hash & s->mask;
+    for (;; i = (i + 1) & s->mask) {
+        struct seen_entry *e = &s->at[i];
+        if (e->part == NO_INDEX || (e->hash == hash && e->key.len == key.len &&
+                                    memcmp(e->key.at, key.at, key.len) == 0))
+            return e;
+    }
+}
+
+size_t paucis__seen_add(struct seen *s, struct view *v, struct span key, size_t part) {
+    uint64_t hash = hash_bytes(key, v->seed);
+    struct seen_entry *e = seen_find(s, key, hash);
+    if (e->part != NO_INDEX) return e->part;
+    *e = (struct seen_entry){key, hash, (uint32_t)part};
+    return NO_INDEX;
+}
+
+bool paucis__seen_has(const struct seen *s, const struct view *v, struct span key) {
+    return seen_find(s, key, hash_bytes(key, v->seed))->part != NO_INDEX;
+}
+
+paucis_err paucis__referred_parts(struct view *v, const bool **referred) {
+    bool *list = paucis__arena_alloc(v->arena, v->parts.count * sizeof *list);
+    if (!list) return PAUCIS_E_NOMEM;
+    memset(list, 0, v->parts.count * sizeof *list);
+    for (size_t i = 0; i < v->edits.count; i++)
+        if (!v->edits.at[i].undone && v->edits.at[i].refers != NO_INDEX)
+            list[v->edits.at[i].refers] = true;
+    *referred = list;
+    return PAUCIS_OK;
+}
+
+static bool is_plain_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++) {
+        unsigned char c = (unsigned char)id.at[i], letter = c | 0x20;
+        bool plain = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') ||
+                     memchr("._:-", c, 4) != NULL;
+        if (!plain) return false;
+    }
+    return id.len > 0;
+}
+
+paucis_err paucis__unclear_ids(struct view *v, enum kind kind, const bool **unclear) {
+    struct seen ids;
+    bool *list = paucis__arena_alloc(v->arena, v->parts.count * sizeof *list);
+    if (!list) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__seen_new(&ids, v, v->parts.count));
+    memset(list, 0, v->parts.count * sizeof *list);
+    for (size_t i = 0; i < v->parts.count; i++) {
+        if (view_part(v, i)->kind != kind) continue;
+        struct span id = paucis__view_string(v, view_part(v, i)->id);
+        if (!id.at) return PAUCIS_E_NOMEM;
+        size_t other = paucis__seen_add(&ids, v, id, i);
+        if (other != NO_INDEX) list[other] = true;
+        list[i] = other != NO_INDEX || !is_plain_id(id);
+    }
+    *unclear = list;
+    return PAUCIS_OK;
+}
+
+/* ---- mending ------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    return p->edit == NO_INDEX && !(p->flags & PART_DROPPED) &&
+           !(view_message(v, p->message)->flags & MESSAGE_DROPPED);
+}
+
+/* The same marker with another id in it. */
+static struct span marker_with_id(struct view *v, struct span marker, size_t old, size_t now) {
+    struct span a = paucis__view_string(v, view_part(v, old)->id);
+    struct span b = paucis__view_string(v, view_part(v, now)->id);
+    char *text = a.at && b.at ? paucis__arena_alloc(v->arena, marker.len + b.len) : NULL;
+    if (!text) return span_of(NULL, 0);
+    size_t at = 0;
+    while (at + a.len < marker.len && memcmp(marker.at + at, a.at, a.len) != 0) at++;
+    if (at + a.len >= marker.len) return marker;
+    memcpy(text, marker.at, at);
+    memcpy(text + at, b.at, b.len);
+    memcpy(text + at + b.len, marker.at + at + a.len, marker.len - at - a.len);
+    return span_of(text, marker.len - a.len + b.len);
+}
+
+paucis_err paucis__mend_references(struct pass *p) {
+    struct view *v = p->v;
+    uint32_t *heir = paucis__arena_alloc(v->arena, v->parts.count * sizeof *heir);
+    if (!heir) return PAUCIS_E_NOMEM;
+    memset(heir, 0xff, v->parts.count * sizeof *heir); /* NO_INDEX */
+    for (size_t i = 0; i < v->parts.count; i++) {
+        struct part *part = view_part(v, i);
+        if (part->edit == NO_INDEX || v->edits.at[part->edit].refers == NO_INDEX) continue;
+        uint32_t target = v->edits.at[part->edit].refers;
+        if (is_whole(v, target)) continue;
+        if (part->flags & PART_DROPPED || view_message(v, part->message)->flags & MESSAGE_DROPPED)
+            continue;
+        if (heir[target] == NO_INDEX) {
+            heir[target] = (uint32_t)i;
+            paucis__edit_restore(v, i);
+            continue;
+        }
+        struct edit *e = &v->edits.at[part->edit];
+        struct span text = marker_with_id(v, e->text, target, heir[target]);
+        if (!text.at) return PAUCIS_E_NOMEM;
+        e->text = text;
+        e->after = text.len;
+        e->refers = heir[target];
+    }
+    return PAUCIS_OK;
+}
