@@ -15,11 +15,12 @@ struct document {
 
 struct paucis_ctx {
     struct mem mem;
+    struct json_name_table names;
     struct arena arena; /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
     struct check check, after; /* of the body as it came, and of the view with its edits */
     struct splices splices;
-    VEC(uint32_t) shown; /* edits of the plan that were not taken back */
+    VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
     VEC(char) out;
 };
 
@@ -63,6 +64,7 @@ static paucis_err api_fail(paucis_error *e, paucis_err code, const char *msg) {
 /* ---- context ------------------------------------------------------------------------------- */
 
 paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
+    if (out) *out = NULL;
     if (!out || (alloc && !alloc->resize)) return PAUCIS_E_ARG;
     struct mem mem = {0};
     if (alloc) mem.alloc = *alloc;
@@ -72,6 +74,8 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     paucis_ctx *c = *out;
     c->mem = mem;
     c->arena.mem = &c->mem;
+    paucis__json_names_init(&c->names);
+    c->doc.json.names = c->other.json.names = &c->names;
     c->doc.view.mem = c->other.view.mem = &c->mem;
     c->doc.view.arena = c->other.view.arena = &c->arena;
     c->doc.view.seed = c->other.view.seed = paucis__os_seed();
@@ -89,7 +93,7 @@ void paucis_ctx_free(paucis_ctx *c) {
     document_free(&c->other, &c->mem);
     VEC_FREE(&c->mem, c->check.breaks);
     VEC_FREE(&c->mem, c->after.breaks);
-    VEC_FREE(&c->mem, c->shown);
+    VEC_FREE(&c->mem, c->plan);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
     paucis__arena_free(&c->arena);
@@ -176,13 +180,10 @@ static void api_count(paucis_stats *st, const struct settings *s, const struct c
     }
 }
 
-static paucis_err api_show_edits(paucis_ctx *c) {
-    const struct view *v = &c->doc.view;
-    c->shown.count = 0;
-    if (!VEC_ROOM(&c->mem, c->shown, v->edits.count)) return PAUCIS_E_NOMEM;
-    for (size_t i = 0; i < v->edits.count; i++)
-        if (!v->edits.at[i].undone) c->shown.at[c->shown.count++] = (uint32_t)i;
-    return PAUCIS_OK;
+static size_t api_edits(const struct view *v) {
+    size_t n = 0;
+    for (size_t i = 0; i < v->edits.count; i++) n += !v->edits.at[i].undone;
+    return n;
 }
 
 /* Strategies, rules and splices over a view that has been read. */
@@ -200,9 +201,8 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     if (!s->count) return PAUCIS_OK;
     PAUCIS_TRY(paucis__run(v, &c->check, &c->after, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
-    PAUCIS_TRY(api_show_edits(c));
     api_count(st, s, counts, o);
-    st->edits = c->shown.count;
+    st->edits = api_edits(v);
     st->bytes_out = c->splices.size;
     st->messages_out = v->order.count;
     st->first_changed_byte = paucis__write_first_change(&c->doc.json, &c->splices);
@@ -216,13 +216,14 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     struct settings s;
     paucis_opts o;
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    c->plan.count = 0;
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
     PAUCIS_TRY(api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
-    c->splices.list.count = c->shown.count = 0;
+    c->splices.list.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
     if (api_may_pass(err, &s))
@@ -286,6 +287,52 @@ paucis_err paucis_compact(paucis_ctx *c, const char *in, size_t n, const paucis_
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
+/* A text that lies in the body, as the context's own; NULL if memory ran out. */
+static const char *api_own(paucis_ctx *c, struct span text) {
+    const struct json *j = &c->doc.json;
+    uintptr_t at = (uintptr_t)text.at, body = (uintptr_t)j->body;
+    if (!text.at || at < body || at >= body + j->size) return text.at;
+    char *copy = paucis__arena_alloc(&c->arena, text.len);
+    if (copy) memcpy(copy, text.at, text.len);
+    return copy;
+}
+
+static paucis_edit api_edit(const struct view *v, const struct edit *x) {
+    static const char *const ops[] = {"replace", "drop", "drop-message", "insert"};
+    const struct message *m = view_message(v, x->message);
+    const struct part *p = x->part == NO_INDEX ? NULL : view_part(v, x->part);
+    paucis_edit out = {.op = ops[x->op],
+                       .strategy = x->why.strategy,
+                       .reason = x->why.reason,
+                       .message = x->message,
+                       .part = p ? x->part - m->part : SIZE_MAX,
+                       .role = paucis__role_name(m->role),
+                       .kind = p ? paucis__kind_name(p->kind) : "message",
+                       .before = x->before,
+                       .after = x->after,
+                       .text_len = x->text.len};
+    size_t node = p ? p->node : m->node;
+    if (node) {
+        out.pos = json_from(v->j, node);
+        out.len = json_to(v->j, p ? node : m->last) - out.pos;
+    }
+    return out;
+}
+
+static paucis_err api_give_plan(paucis_ctx *c) {
+    const struct view *v = &c->doc.view;
+    if (!VEC_ROOM(&c->mem, c->plan, api_edits(v))) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < v->edits.count; i++) {
+        const struct edit *x = &v->edits.at[i];
+        if (x->undone) continue;
+        paucis_edit edit = api_edit(v, x);
+        edit.text = api_own(c, x->text);
+        if (x->text.at && !edit.text) return PAUCIS_E_NOMEM;
+        c->plan.at[c->plan.count++] = edit;
+    }
+    return PAUCIS_OK;
+}
+
 paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
                        size_t *nedits, paucis_stats *st, paucis_error *e) {
     paucis_stats stats;
@@ -294,34 +341,20 @@ paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opt
     if (nedits) *nedits = 0;
     if (!c || !nedits) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
-    *nedits = c->shown.count;
+    paucis_err err = api_give_plan(c);
+    if (err) {
+        c->plan.count = 0;
+        return api_fail(e, err, "out of memory");
+    }
+    *nedits = c->plan.count;
+    stats.peak_alloc = c->mem.peak;
     api_give_stats(st, &stats);
     return PAUCIS_OK;
 }
 
 paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
-    static const char *const ops[] = {"replace", "drop", "drop-message", "insert"};
-    if (!c || !out || i >= c->shown.count) return PAUCIS_E_ARG;
-    const struct view *v = &c->doc.view;
-    const struct edit *x = &v->edits.at[c->shown.at[i]];
-    const struct message *m = view_message(v, x->message);
-    const struct part *p = x->part == NO_INDEX ? NULL : view_part(v, x->part);
-    *out = (paucis_edit){.op = ops[x->op],
-                         .strategy = x->why.strategy,
-                         .reason = x->why.reason,
-                         .message = x->message,
-                         .part = p ? x->part - m->part : SIZE_MAX,
-                         .role = paucis__role_name(m->role),
-                         .kind = p ? paucis__kind_name(p->kind) : "message",
-                         .before = x->before,
-                         .after = x->after,
-                         .text = x->text.at,
-                         .text_len = x->text.len};
-    size_t node = p ? p->node : m->node;
-    if (node) {
-        out->pos = json_from(v->j, node);
-        out->len = json_to(v->j, p ? node : m->last) - out->pos;
-    }
+    if (!c || !out || i >= c->plan.count) return PAUCIS_E_ARG;
+    *out = c->plan.at[i];
     return PAUCIS_OK;
 }
 
@@ -375,6 +408,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (nbreaks) *nbreaks = 0;
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    c->plan.count = 0;
     PAUCIS_TRY(api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));

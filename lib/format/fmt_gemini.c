@@ -94,7 +94,7 @@ static size_t gemini_either(const struct json *j, size_t object, const char *cam
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The last part's text: a string, or the arguments of a call. */
+/* The text of a call or a server's result: a string, or an object as it stands. */
 static void gemini_slot(struct view *v, size_t text) {
     if (shape_string(v->j, text) || shape_object(v->j, text)) paucis__view_slot(v, text, 0);
 }
@@ -103,7 +103,7 @@ static void gemini_read_text(struct view *v, size_t node, const struct gemini_pi
     unsigned flags = is->thought ? PART_MAY_DROP : PART_MAY_REPLACE;
     if (is->sealed) flags = PART_SEALED;
     paucis__view_part(v, is->thought ? PART_THINKING : PART_TEXT, node, flags);
-    gemini_slot(v, is->data);
+    if (shape_string(v->j, is->data)) paucis__view_slot(v, is->data, 0);
 }
 
 static void gemini_read_call(struct view *v, size_t node, const struct gemini_piece *is) {
@@ -313,25 +313,26 @@ static void gemini_check_server(const struct gemini *g, const struct gemini_turn
     }
 }
 
-static bool gemini_is_live(const struct view *v, size_t part) {
-    return part != NO_INDEX && !(view_part(v, part)->flags & PART_DROPPED) &&
-           !(view_message(v, view_part(v, part)->message)->flags & MESSAGE_DROPPED);
-}
-
-/* D-R7: a response names its call; pairs are by id, or by position where there is none. */
-static void gemini_check_names(const struct gemini *g, const struct message *m) {
-    const struct json *j = g->j;
-    for (VIEW_EACH_PART(g->v, p, m)) {
-        const struct part *part = view_part(g->v, p);
-        if (part->kind != PART_RESULT || (part->flags & PART_SERVER) || !part->node) continue;
-        size_t id = json_get(j, gemini_piece_of(j, part->node).data, "id");
-        if (!gemini_is_live(g->v, part->mate)) {
-            if (shape_string(j, id) && !g->cached)
-                gemini_break_part(g, "D-R7", p, "no call before this response has its id");
-            continue;
-        }
-        uint32_t name = view_part(g->v, part->mate)->name;
-        if (name && part->name && !paucis__view_same_string(g->v, name, part->name))
+/* D-R7: a response has the id and the name of its call. Where one of the two has no id, position
+ * decides. Only looked at where D-R1 and D-R2 hold, so that it depends on these two turns alone. */
+static void gemini_check_names(const struct gemini *g, const struct gemini_turn *before,
+                               const struct gemini_turn *now) {
+    const struct view *v = g->v;
+    const struct message *m = view_message(v, now->message);
+    const struct message *asked = view_message(v, before->message);
+    size_t call = asked->part, end = asked->part + asked->nparts;
+    if (!now->results || now->results != before->calls) return;
+    for (VIEW_EACH_PART(v, p, m)) {
+        const struct part *part = view_part(v, p);
+        if (part->kind != PART_RESULT || (part->flags & PART_SERVER)) continue;
+        call = gemini_next_call(v, call, end);
+        const struct part *asks = view_part(v, call++);
+        bool here = part->mate != NO_INDEX && view_part(v, part->mate)->message == before->message;
+        if (part->id && asks->id && here) asks = view_part(v, part->mate);
+        if (part->id && asks->id && !here)
+            gemini_break_part(g, "D-R7", p, "no call of the turn before has this response's id");
+        else if (part->name && asks->name &&
+                 !paucis__view_same_string(g->v, part->name, asks->name))
             gemini_break_part(g, "D-R7", p, "the response has not the name of its call");
     }
 }
@@ -406,7 +407,7 @@ static void gemini_check_walk(struct gemini *g) {
         if (now.model) step = now;
         if (k <= g->current) step = (struct gemini_turn){0};
         gemini_check_server(g, &now, &open, &last);
-        gemini_check_names(g, m);
+        if (seen > 1) gemini_check_names(g, &before, &now);
         if (g->c->deep && m->node) gemini_check_content(g, i);
     }
     if (now.calls) gemini_break_part(g, "D-R1", now.first_call, "no turn answers these calls");

@@ -141,8 +141,8 @@ static void responses_read_call(struct view *v, size_t item, const struct item_t
     size_t text = paucis__responses_text(j, item, type);
     unsigned flags = responses_server_flag(j, item, type);
     if (type->flags & ITEM_OBJECT) flags |= PART_OBJECT;
-    if ((type->flags & ITEM_REPLACE) && !shape_value(j, json_get(j, item, "id")))
-        flags |= PART_MAY_REPLACE;
+    bool may = (type->flags & ITEM_REPLACE) && shape_string(j, text);
+    if (may && !shape_value(j, json_get(j, item, "id"))) flags |= PART_MAY_REPLACE;
     struct part *p = paucis__view_part(v, PART_CALL, item, flags);
     p->id = shape_string(j, json_get(j, item, "call_id"));
     p->name = shape_string(j, json_get(j, item, "name"));

@@ -10,7 +10,7 @@
  *                                      6 ]     end -> 4
  *                                      7 }     end -> 0
  *
- * A scalar's `end` is the offset one past it. An opening node's `end` is the index of its closing
+ * A scalar's `end` is the offset one past it (but see json_names.h: ask json_to). An opening node's `end` is the index of its closing
  * node and the other way round, so a whole subtree is skipped in one step. Node 0 is the root and
  * never a child, so 0 also means "none". Duplicate keys stay; json_get finds the last, as the
  * providers' parsers do. */
@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "json/json_names.h"
 
 struct node {
     uint32_t at : 31;      /* offset of the first byte; a string's is its quote */
@@ -30,6 +31,7 @@ struct node {
 };
 
 struct json {
+    const struct json_name_table *names; /* set by the owner; NULL = names are not recognised */
     const char *body;
     size_t size;
     VEC(struct node) nodes;
@@ -64,9 +66,11 @@ static inline size_t json_next(const struct json *j, size_t i) {
 }
 /* First byte of the value, and one past its last. */
 static inline size_t json_from(const struct json *j, size_t i) { return json_node(j, i)->at; }
+static inline bool node_is_name(const struct node *n) { return n->unusual && !n->escaped; }
 static inline size_t json_to(const struct json *j, size_t i) {
-    return json_is_container(j, i) ? (size_t)json_node(j, json_node(j, i)->end)->at + 1
-                                   : json_node(j, i)->end;
+    const struct node *n = json_node(j, i);
+    if (json_is_container(j, i)) return (size_t)json_node(j, n->end)->at + 1;
+    return node_is_name(n) ? n->at + paucis__json_names[n->end].len + 2 : n->end;
 }
 /* The value's bytes as they stand. */
 static inline struct span json_raw(const struct json *j, size_t i) {
@@ -76,7 +80,8 @@ static inline struct span json_raw(const struct json *j, size_t i) {
 /* A string's bytes between its quotes, escapes as they stand. */
 static inline struct span json_inner(const struct json *j, size_t i) {
     const struct node *n = json_node(j, i);
-    return span_of(j->body + n->at + 1, (size_t)n->end - n->at - 2);
+    size_t len = node_is_name(n) ? paucis__json_names[n->end].len : (size_t)n->end - n->at - 2;
+    return span_of(j->body + n->at + 1, len);
 }
 
 /* Elements of an array: for (JSON_EACH(j, i, array)). Members of an object: the same loop visits
@@ -92,7 +97,7 @@ static inline struct span json_inner(const struct json *j, size_t i) {
 
 /* Is the string at i a key? Only a key is followed by a colon. */
 static inline bool json_is_key(const struct json *j, size_t i) {
-    size_t at = json_node(j, i)->end;
+    size_t at = json_to(j, i);
     while (at < j->size && (unsigned char)j->body[at] <= ' ') at++;
     return at < j->size && j->body[at] == ':';
 }
@@ -104,6 +109,10 @@ bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_
 static inline bool json_is_text(const struct json *j, size_t i, const char *text, size_t len) {
     const struct node *n = json_node(j, i);
     if (n->escaped) return paucis__json_equals(j, i, text, len);
+    if (n->unusual) { /* a name */
+        const struct json_name_text *name = &paucis__json_names[n->end];
+        return name->len == len && memcmp(name->text, text, len) == 0;
+    }
     return (size_t)n->end - n->at == len + 2 && memcmp(j->body + n->at + 1, text, len) == 0;
 }
 

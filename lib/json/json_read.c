@@ -23,6 +23,7 @@ struct reader {
     const struct json_kernel *kernel;
     const uint8_t *body;
     size_t at, size;
+    bool tag_next;      /* the next value's key says that it is a tag */
     size_t open, depth; /* innermost open container (only if depth > 0) and how many there are */
     paucis_error *e;
 };
@@ -56,7 +57,8 @@ static inline paucis_err reader_push(struct reader *r, size_t at, size_t end, un
     return PAUCIS_OK;
 }
 
-static inline paucis_err reader_string(struct reader *r) {
+/* A string; `tag` if it may be one of the names. */
+static inline paucis_err reader_string(struct reader *r, bool tag) {
     unsigned flags = 0;
     size_t from = r->at, end = r->kernel->string_end(r->body, from + 1, r->size, &flags);
     if (end == r->size) {
@@ -65,6 +67,11 @@ static inline paucis_err reader_string(struct reader *r) {
         return reader_fail(r, PAUCIS_E_PARSE, msg, pos);
     }
     r->at = end + 1;
+    if (tag && !flags && r->j->names) {
+        size_t name = paucis__json_name_of(r->j->names, r->j->body + from + 1, end - from - 1);
+        r->tag_next = name == NAME_role || name == NAME_type;
+        if (name != JSON_NAMES) return reader_push(r, from, name, STRING_UNUSUAL);
+    }
     return reader_push(r, from, end + 1, flags);
 }
 
@@ -129,7 +136,8 @@ static paucis_err reader_close(struct reader *r) {
 static paucis_err reader_key(struct reader *r) {
     reader_skip_space(r);
     if (reader_peek(r) != '"') return reader_unexpected(r, "expected a key");
-    PAUCIS_TRY(reader_string(r));
+    r->tag_next = false;
+    PAUCIS_TRY(reader_string(r, true));
     reader_skip_space(r);
     if (reader_peek(r) != ':') return reader_unexpected(r, "expected ':'");
     r->at++;
@@ -141,7 +149,7 @@ static inline paucis_err reader_value(struct reader *r, bool *opened) {
     *opened = false;
     reader_skip_space(r);
     switch (reader_peek(r)) {
-    case '"': return reader_string(r);
+    case '"': return reader_string(r, r->tag_next);
     case '{':
     case '[': *opened = true; return reader_open(r);
     case 't': return reader_literal(r, "true", 4);

@@ -1,8 +1,9 @@
 /* See align.h. First what can be told by itself, in the order of how much it can be trusted: a part
  * whose id, whole value or text occurs once on each side is the same part wherever it stands. These
- * are the fixed points. What occurs several times is then matched in order between them, and what is
- * left in a gap is matched by its place: one by one if both sides have equally many there, else kind
- * by kind. Every round is one pass with a hash table. */
+ * are the fixed points, and messages that share one are the same message. What occurs several times is
+ * then matched in order between them, and what is left is matched by its place, first inside a
+ * message, then in the gaps: one by one if both sides have equally many there, else kind by kind. Every
+ * round is one pass with a hash table. */
 #include "plan/align.h"
 
 enum key { BY_NAME, BY_VALUE, BY_TEXT };
@@ -76,6 +77,27 @@ static void pair(struct work *w, size_t old, size_t now, enum found found) {
     w->x->found[now] = (uint8_t)found;
 }
 
+/* Messages are the same if parts of theirs are. */
+static void find_twins(struct work *w) {
+    struct side *old = &w->x->old, *now = &w->x->now;
+    for (size_t i = 0; i < w->nnow; i++) {
+        const struct part *p = view_part(now->canon.v, i);
+        if (now->mate[i] == NO_INDEX || w->x->found[i] == FOUND_MOVED) continue;
+        if (w->x->thinking_apart && p->kind == PART_THINKING) continue;
+        uint32_t message = view_part(old->canon.v, now->mate[i])->message;
+        if (now->twin[p->message] != NO_INDEX || old->twin[message] != NO_INDEX) continue;
+        now->twin[p->message] = message;
+        old->twin[message] = p->message;
+    }
+}
+
+/* Not in messages of which each is known to be another's twin? */
+static bool are_close(const struct work *w, size_t old, size_t now) {
+    uint32_t a = view_part(w->x->old.canon.v, old)->message;
+    uint32_t b = view_part(w->x->now.canon.v, now)->message;
+    return w->x->now.twin[b] == NO_INDEX ? w->x->old.twin[a] == NO_INDEX : w->x->now.twin[b] == a;
+}
+
 static void find_limits(struct work *w) {
     uint32_t limit = (uint32_t)w->nold;
     for (size_t i = w->nnow; i-- > 0;) {
@@ -97,7 +119,8 @@ static void pair_by_key(struct work *w, enum key by, bool once) {
         if (!w->now_key[i]) continue;
         struct entry *e = find(w, w->now_key[i]);
         if (once && (e->olds != 1 || e->nows != 1)) continue;
-        while (!once && e->old != NO_INDEX && e->old < from) e->old = w->next[e->old];
+        while (!once && e->old != NO_INDEX && (e->old < from || !are_close(w, e->old, i)))
+            e->old = w->next[e->old];
         if (e->old == NO_INDEX) continue;
         size_t old = e->old;
         bool in_order = old >= from && old < w->limit[i];
@@ -134,53 +157,84 @@ static bool may_pair(const struct work *w, size_t old, size_t now) {
            view_message(a, p->message)->role == view_message(b, q->message)->role;
 }
 
+/* A stretch of parts on one side. `lonely`: only those of messages without a twin. */
+struct gap {
+    const struct side *s;
+    size_t from, to;
+    bool lonely;
+};
+
 /* The next part from i on that has no mate and, with `no_thinking`, is none; `to` if none. */
-static size_t next_free(const struct side *s, size_t i, size_t to, bool no_thinking) {
-    while (i < to && (s->mate[i] != NO_INDEX ||
-                      (no_thinking && view_part(s->canon.v, i)->kind == PART_THINKING)))
-        i++;
+static size_t next_free(const struct gap *g, size_t i, bool no_thinking) {
+    for (; i < g->to; i++) {
+        const struct part *p = view_part(g->s->canon.v, i);
+        if (g->s->mate[i] == NO_INDEX && !(no_thinking && p->kind == PART_THINKING) &&
+            !(g->lonely && g->s->twin[p->message] != NO_INDEX))
+            break;
+    }
     return i;
 }
 
-static size_t count_free(const struct side *s, size_t from, size_t to) {
+static size_t count_free(const struct gap *g) {
     size_t n = 0;
-    for (size_t i = next_free(s, from, to, true); i < to; i = next_free(s, i + 1, to, true)) n++;
+    for (size_t i = next_free(g, g->from, true); i < g->to; i = next_free(g, i + 1, true)) n++;
     return n;
 }
 
-static void pair_gap(struct work *w, size_t a0, size_t a1, size_t b0, size_t b1) {
-    const struct side *old = &w->x->old, *now = &w->x->now;
-    if (count_free(old, a0, a1) == count_free(now, b0, b1)) {
-        size_t a = next_free(old, a0, a1, true);
-        for (size_t b = next_free(now, b0, b1, true); b < b1 && a < a1;) {
+static void pair_gap(struct work *w, struct gap old, struct gap now) {
+    if (count_free(&old) == count_free(&now)) {
+        size_t a = next_free(&old, old.from, true);
+        for (size_t b = next_free(&now, now.from, true); b < now.to && a < old.to;) {
             if (may_pair(w, a, b)) pair(w, a, b, FOUND_FIRM);
-            a = next_free(old, a + 1, a1, true);
-            b = next_free(now, b + 1, b1, true);
+            a = next_free(&old, a + 1, true);
+            b = next_free(&now, b + 1, true);
         }
     }
     size_t at[PART_OPAQUE + 1]; /* for each kind: what is before this in `old` has been looked at */
-    for (size_t k = 0; k <= PART_OPAQUE; k++) at[k] = a0;
-    for (size_t b = next_free(now, b0, b1, false); b < b1; b = next_free(now, b + 1, b1, false)) {
-        size_t *a = &at[view_part(now->canon.v, b)->kind];
+    for (size_t k = 0; k <= PART_OPAQUE; k++) at[k] = old.from;
+    for (size_t b = next_free(&now, now.from, false); b < now.to; b = next_free(&now, b + 1, false)) {
+        size_t *a = &at[view_part(now.s->canon.v, b)->kind];
         if (w->now_id_stays[b]) continue;
-        while (*a < a1 && (old->mate[*a] != NO_INDEX || !may_pair(w, *a, b))) ++*a;
-        if (*a < a1) pair(w, (*a)++, b, FOUND_SOFT);
+        *a = next_free(&old, *a, false);
+        while (*a < old.to && !may_pair(w, *a, b)) *a = next_free(&old, *a + 1, false);
+        if (*a < old.to) pair(w, *a, b, FOUND_SOFT);
     }
 }
 
-static void pair_gaps(struct work *w) {
+static void pair_in_messages(struct work *w) {
+    const struct side *old = &w->x->old, *now = &w->x->now;
+    for (size_t i = 0; i < now->canon.v->messages.count; i++) {
+        if (now->twin[i] == NO_INDEX) continue;
+        const struct message *m = view_message(now->canon.v, i);
+        const struct message *o = view_message(old->canon.v, now->twin[i]);
+        pair_gap(w, (struct gap){old, o->part, o->part + o->nparts, false},
+                 (struct gap){now, m->part, m->part + m->nparts, false});
+    }
+}
+
+static void pair_in_gaps(struct work *w) {
+    const struct side *old = &w->x->old, *now = &w->x->now;
     size_t a = 0, b = 0;
-    for (size_t i = 0; i < w->nnow; i++) {
-        if (w->x->found[i] != FOUND_FIRM) continue;
-        size_t to = w->x->now.mate[i];
-        pair_gap(w, a, to, b, i);
+    for (size_t i = 0; i <= w->nnow; i++) {
+        if (i < w->nnow && (w->x->found[i] != FOUND_FIRM || now->mate[i] < a)) continue;
+        size_t to = i < w->nnow ? now->mate[i] : w->nold;
+        pair_gap(w, (struct gap){old, a, to, true}, (struct gap){now, b, i, true});
         a = to + 1;
         b = i + 1;
     }
-    pair_gap(w, a, w->nold, b, w->nnow);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
+
+static bool side_init(struct side *s, size_t parts, struct arena *arena) {
+    size_t messages = s->canon.v->messages.count;
+    s->mate = paucis__arena_alloc(arena, parts * sizeof *s->mate);
+    s->twin = paucis__arena_alloc(arena, messages * sizeof *s->twin);
+    if (!s->mate || !s->twin) return false;
+    memset(s->mate, 0xff, parts * sizeof *s->mate); /* NO_INDEX */
+    memset(s->twin, 0xff, messages * sizeof *s->twin);
+    return true;
+}
 
 static bool work_init(struct work *w, struct alignment *x) {
     struct arena *arena = x->now.canon.v->arena;
@@ -197,11 +251,11 @@ static bool work_init(struct work *w, struct alignment *x) {
     w->limit = paucis__arena_alloc(arena, w->nnow * sizeof *w->limit);
     w->old_id_stays = paucis__arena_alloc(arena, w->nold);
     w->now_id_stays = paucis__arena_alloc(arena, w->nnow);
-    x->old.mate = paucis__arena_alloc(arena, w->nold * sizeof *x->old.mate);
-    x->now.mate = paucis__arena_alloc(arena, w->nnow * sizeof *x->now.mate);
     x->found = paucis__arena_alloc(arena, w->nnow);
-    return w->table && w->old_key && w->now_key && w->next && w->limit && w->old_id_stays &&
-           w->now_id_stays && x->old.mate && x->now.mate && x->found;
+    bool sides = side_init(&x->old, w->nold, arena) && side_init(&x->now, w->nnow, arena);
+    if (x->found) memset(x->found, FOUND_NOT, w->nnow);
+    return sides && w->table && w->old_key && w->now_key && w->next && w->limit &&
+           w->old_id_stays && w->now_id_stays && x->found;
 }
 
 paucis_err paucis__align(struct alignment *x) {
@@ -212,12 +266,13 @@ paucis_err paucis__align(struct alignment *x) {
                   {BY_VALUE, false}, {BY_NAME, false}, {BY_TEXT, false}};
     struct work w;
     if (!work_init(&w, x)) return PAUCIS_E_NOMEM;
-    memset(x->old.mate, 0xff, w.nold * sizeof *x->old.mate); /* NO_INDEX */
-    memset(x->now.mate, 0xff, w.nnow * sizeof *x->now.mate);
-    memset(x->found, FOUND_NOT, w.nnow);
-    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
         pair_by_key(&w, rounds[i].by, rounds[i].once);
+        find_twins(&w);
+    }
     find_ids(&w);
-    pair_gaps(&w);
+    pair_in_messages(&w);
+    pair_in_gaps(&w);
+    find_twins(&w);
     return PAUCIS_OK;
 }

@@ -15,11 +15,14 @@ enum found {
 struct side {
     struct canon canon;
     uint32_t *mate; /* for each part: the same part on the other side, or NO_INDEX */
+    uint32_t *twin; /* for each message: likewise; found by its first part that has a mate */
 };
 
 struct alignment {
     struct side old, now;
-    uint8_t *found; /* for each part of `now` */
+    uint8_t *found;      /* for each part of `now` */
+    bool thinking_apart; /* thinking is an element by itself and says nothing about the message it is
+                            counted to (Responses) */
 };
 
 /* Both canons must have been read. Linear. Errors: NOMEM. */

@@ -109,15 +109,14 @@ struct compare {
     const struct field *field[FIELDS];
     uint64_t type; /* the word */
     VEC(struct pair) todo;
-    uint32_t *twin, *old_twin; /* for each message: the same one on the other side, or NO_INDEX */
-    bool *firm;                /* for each message: so found by a firm part */
-    size_t turn;               /* the last message of the user's own */
+    bool *firm;  /* for each message of now: its twin is known by a firm part */
+    size_t turn; /* the last message of the user's own */
 };
 
 struct place { /* what is being compared */
     uint32_t message;
     bool call;
-    bool firm; /* see align.h; otherwise only what is sealed is judged */
+    bool firm; /* see align.h; otherwise only another value of what is sealed is judged */
     bool flat; /* a message: what is below its members are parts, compared by themselves */
 };
 
@@ -196,7 +195,7 @@ static void compare_member(struct compare *x, const struct place *at, size_t old
     const struct json *a = x->old->v->j, *b = x->now->v->j;
     if (!old) {
         bool own = f && (f->flags & OWN_RULE);
-        if (at->firm || (own && !(f->flags & MARK)))
+        if (at->firm)
             report(x, own ? f->rule : "G3", at->message, now, own ? f->text : "a field was added");
         return;
     }
@@ -213,13 +212,13 @@ static void compare_member(struct compare *x, const struct place *at, size_t old
 /* A member of `old` that `now` has no more. */
 static void compare_missing(const struct compare *x, const struct place *at, size_t old, size_t now,
                             const struct field *f) {
+    if (!at->firm) return;
     if (!f) {
         struct seals s = seals_below(x, x->old, old);
         if (s.first) report(x, s.first->rule, at->message, now, s.first->text);
         return;
     }
     if (!f->rule || (f->flags & MAY_GO) || json_is_null(x->old->v->j, old)) return;
-    if ((f->flags & MARK) && !at->firm) return;
     bool needed = (f->flags & SIGNATURE) && at->call && at->message >= x->turn;
     report(x, needed ? "D-R4" : f->rule, at->message, now, f->text);
 }
@@ -336,7 +335,7 @@ static void find_lost_blocks(const struct compare *x) {
         const struct part *p = view_part(v, i);
         const struct whole *w = p->kind == PART_OPAQUE ? whole_of(x, x->old, p->node) : NULL;
         if (!w) continue;
-        uint32_t twin = x->old_twin[p->message];
+        uint32_t twin = x->x.old.twin[p->message];
         bool kept = x->x.old.mate[i] != NO_INDEX;
         if (!kept && (w->summary ? last : twin != NO_INDEX))
             report(x, w->rule, twin, twin == NO_INDEX ? 0 : view_message(x->now->v, twin)->node,
@@ -347,26 +346,19 @@ static void find_lost_blocks(const struct compare *x) {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* Messages are the same if parts of theirs are. A reasoning item of Responses is an element by itself
- * and says nothing about the message it is counted to. */
-static void find_twins(struct compare *x) {
+/* Parts that went to another message than the rest of theirs. */
+static void check_twins(const struct compare *x) {
     const struct view *v = x->now->v;
     for (size_t i = 0; i < v->parts.count; i++) {
         const struct part *p = view_part(v, i);
-        uint32_t mate = x->x.now.mate[i], now = p->message;
-        if (mate == NO_INDEX || x->x.found[i] == FOUND_MOVED) continue;
-        if (x->format == 'C' && p->kind == PART_THINKING) continue;
-        uint32_t old = view_part(x->old->v, mate)->message;
-        bool firm = x->x.found[i] == FOUND_FIRM;
-        if (firm && x->twin[now] != NO_INDEX && x->twin[now] != old)
-            report(x, "G6", now, p->node, "messages were merged");
-        else if (firm && x->old_twin[old] != NO_INDEX && x->old_twin[old] != now)
-            report(x, "G6", now, p->node, "a message was split");
-        if (x->twin[now] == NO_INDEX && x->old_twin[old] == NO_INDEX) {
-            x->twin[now] = old;
-            x->old_twin[old] = now;
-            x->firm[now] = firm;
-        }
+        if (x->x.found[i] != FOUND_FIRM) continue;
+        if (x->x.thinking_apart && p->kind == PART_THINKING) continue;
+        uint32_t old = view_part(x->old->v, x->x.now.mate[i])->message;
+        if (x->x.now.twin[p->message] == old)
+            x->firm[p->message] = true;
+        else
+            report(x, "G6", p->message, p->node,
+                   x->x.old.twin[old] == NO_INDEX ? "messages were merged" : "a message was split");
     }
 }
 
@@ -379,9 +371,9 @@ static bool is_one_part(const struct view *v, const struct message *m) {
 
 static void compare_messages(struct compare *x) {
     for (size_t i = 0; i < x->now->v->messages.count && !x->c->failed; i++) {
-        if (x->twin[i] == NO_INDEX) continue;
+        if (x->x.now.twin[i] == NO_INDEX) continue;
         const struct message *m = view_message(x->now->v, i);
-        const struct message *o = view_message(x->old->v, x->twin[i]);
+        const struct message *o = view_message(x->old->v, x->x.now.twin[i]);
         if (!json_is_object(x->now->v->j, m->last) || !json_is_object(x->old->v->j, o->last)) continue;
         if (is_one_part(x->now->v, m) || is_one_part(x->old->v, o)) continue;
         struct place at = {.message = (uint32_t)i, .firm = x->firm[i], .flat = true};
@@ -433,11 +425,15 @@ static paucis_err compare_init(struct compare *x, struct check *c, struct view *
     x->now = &x->x.now.canon;
     PAUCIS_TRY(paucis__canon_read(&x->x.old.canon, other, thinks));
     PAUCIS_TRY(paucis__canon_read(&x->x.now.canon, c->v, thinks));
+    x->x.thinking_apart = x->format == 'C';
     return paucis__align(&x->x);
 }
 
-static void compare_tables(struct compare *x) {
+static paucis_err compare_tables(struct compare *x) {
     const struct view *v = x->now->v;
+    x->firm = paucis__arena_alloc(v->arena, v->messages.count * sizeof *x->firm);
+    if (!x->firm) return PAUCIS_E_NOMEM;
+    memset(x->firm, 0, v->messages.count * sizeof *x->firm);
     x->type = canon_word(v, SPAN("type"));
     for (size_t i = 0; i < FIELDS; i++) {
         if (fields[i].format != '*' && fields[i].format != x->format) continue;
@@ -446,18 +442,6 @@ static void compare_tables(struct compare *x) {
     }
     for (size_t m = 0; m < v->messages.count; m++)
         if (view_message(v, m)->role == ROLE_USER) x->turn = m;
-}
-
-static paucis_err compare_twins(struct compare *x) {
-    size_t now = x->now->v->messages.count, old = x->old->v->messages.count;
-    x->twin = paucis__arena_alloc(x->c->v->arena, now * sizeof *x->twin);
-    x->old_twin = paucis__arena_alloc(x->c->v->arena, old * sizeof *x->old_twin);
-    x->firm = paucis__arena_alloc(x->c->v->arena, now * sizeof *x->firm);
-    if (!x->twin || !x->old_twin || !x->firm) return PAUCIS_E_NOMEM;
-    memset(x->twin, 0xff, now * sizeof *x->twin); /* NO_INDEX */
-    memset(x->old_twin, 0xff, old * sizeof *x->old_twin);
-    memset(x->firm, 0, now * sizeof *x->firm);
-    find_twins(x);
     return PAUCIS_OK;
 }
 
@@ -475,8 +459,8 @@ paucis_err paucis__check_before(struct check *c, struct view *before) {
     struct compare x = {.format = format_letter(c->v)};
     if (!x.format) return PAUCIS_OK; /* without rules */
     PAUCIS_TRY(compare_init(&x, c, before));
-    compare_tables(&x);
-    PAUCIS_TRY(compare_twins(&x));
+    PAUCIS_TRY(compare_tables(&x));
+    check_twins(&x);
     compare_parts(&x);
     compare_messages(&x);
     VEC_FREE(c->v->mem, x.todo);

@@ -175,11 +175,17 @@ static int64_t cost_inserted(const struct view *v, const char *form, size_t call
     return (int64_t)n;
 }
 
+/* A call without an id cannot be answered, and what the provider runs it answers itself. */
+static bool may_answer(const struct view *v, size_t call) {
+    return view_part(v, call)->id && !(view_part(v, call)->flags & PART_SERVER);
+}
+
 paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, size_t call,
                                struct span text, size_t *made) {
     const char *form = call == NO_INDEX ? v->insert_user : v->insert_result;
     if (!form || (view_message(v, after)->flags & MESSAGE_TOP) || v->locked ||
         (v->ruled ? is_blank(text) : !text.len) ||
+        (call != NO_INDEX && !may_answer(v, call)) ||
         (v->bound && v->thought != NO_INDEX && after < v->thought))
         return PAUCIS_E_INVARIANT;
     if (!VEC_ROOM(v->mem, v->messages, 1) || !VEC_ROOM(v->mem, v->parts, 1) ||

@@ -18,6 +18,7 @@ struct writer {
     struct view *v;
     struct splices *s;
     size_t first_kept; /* node that becomes its array's first element, all before it having gone */
+    bool owes_comma;   /* the array begins with inserted messages; one goes before what follows */
     bool unordered;    /* the last splice stands before the one added ahead of it */
     paucis_err err; /* sticky: later steps do nothing */
 };
@@ -39,9 +40,8 @@ static void writer_drop_element(struct writer *w, size_t node) {
     const struct json *j = w->v->j;
     bool leads = json_type(j, node - 1) == '[' || w->first_kept == node;
     if (!leads) { /* with the comma before it; the node before is the end of its neighbour */
-        const struct node *before = json_node(j, node - 1);
         char t = json_type(j, node - 1);
-        size_t from = t == ']' || t == '}' ? (size_t)before->at + 1 : before->end;
+        size_t from = t == ']' || t == '}' ? json_from(j, node - 1) + 1 : json_to(j, node - 1);
         writer_splice(w, from, json_to(j, node), SPAN(""));
         return;
     }
@@ -118,23 +118,22 @@ static struct span writer_fill(struct writer *w, const char *form, const struct 
     return span_of(dst, n);
 }
 
-/* The messages inserted after body message i. Where everything before them has gone, the comma stands
- * behind the new message instead of in front; where everything has gone, there is none. */
+/* The messages inserted after body message i. Where everything before them has gone, a comma is owed
+ * to whatever comes next instead of standing in front. */
 static void writer_inserted(struct writer *w, size_t i) {
     const struct view *v = w->v;
     size_t last = view_message(v, i)->last, next = json_next(v->j, last);
     bool leads = w->first_kept == next;
+    size_t at = leads ? json_from(v->j, next) : json_to(v->j, last);
     for (size_t k = view_message(v, i)->insert; k != NO_INDEX; k = view_message(v, k)->insert) {
         const struct message *m = view_message(v, k);
         const struct part *p = view_part(v, m->part);
         if (m->flags & MESSAGE_DROPPED) continue;
         const char *form = p->kind == PART_RESULT ? v->insert_result : v->insert_user;
         struct span text = writer_fill(w, form, p);
-        size_t at = leads ? json_from(v->j, next) : json_to(v->j, last);
-        if (leads && text.len) text = span_of(text.at + 1, text.len - 1);
-        writer_splice(w, at, at, text);
-        if (leads && json_type(v->j, next) != ']') writer_splice(w, at, at, SPAN(","));
-        leads = leads && json_type(v->j, next) != ']';
+        bool comma = !leads || w->owes_comma;
+        if (text.len) writer_splice(w, at, at, span_of(text.at + !comma, text.len - !comma));
+        w->owes_comma = leads;
     }
 }
 
@@ -171,6 +170,11 @@ static void writer_message(struct writer *w, size_t i) {
 static void writer_step(struct writer *w, size_t i) {
     const struct message *m = view_message(w->v, i);
     size_t first_kept = w->first_kept; /* of the list of messages, not of what is inside one */
+    bool kept = !(m->flags & (MESSAGE_DROPPED | MESSAGE_TOP));
+    if (kept && w->owes_comma) {
+        writer_splice(w, json_from(w->v->j, m->node), json_from(w->v->j, m->node), SPAN(","));
+        w->owes_comma = false;
+    }
     writer_message(w, i);
     if (!(m->flags & MESSAGE_DROPPED)) w->first_kept = first_kept;
     if (m->insert != NO_INDEX) writer_inserted(w, i);

@@ -1,6 +1,7 @@
 # Helpers of the tests of the command. Sourced; PAUCIS is the command, SRC the source folder.
 set -u
 : "${PAUCIS:?}" "${SRC:?}"
+[ -x "$PAUCIS" ] || { echo "no command at $PAUCIS"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -34,7 +34,7 @@ same body.json out "stats to stderr"
 json err "$keys <= set(o) and o['schema'] == 1 and o['policy'] == 'none'" "stats keys"
 json err "o['format'] == 'openai-chat' and o['first_changed_byte'] is None" "stats values"
 json err "o['bytes_in'] == o['bytes_out'] == $size and o['messages_in'] == 5" "stats sizes"
-json err "o['tokens_in'] == o['tokens_out']" "stats tokens"
+json err "o['tokens_in'] == o['tokens_out'] > 0" "stats tokens"
 json err "not {'dedup_hits', 'original_tokens'} & set(o)" "stats without classic strategies"
 echo old >stats.json
 expect 0 "stats to a file" run compact -p none --stats=stats.json body.json

@@ -1,5 +1,4 @@
-/* A body for each format, for tests that run where the shared examples are not at hand. ' stands for ",
- * see bytes_quoted. */
+/* A body for each format that has a bit of everything. ' stands for ", see bytes_quoted. */
 #include "support.h"
 
 #define CHAT                                                                                      \

@@ -80,11 +80,12 @@ static int file_compare(const void *a, const void *b) {
     return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
 }
 
-static void files_add_folder(struct files *f, const char *folder) {
-    const char *shared = getenv("SHARED");
+/* All *.json files of a folder below the one that an environment variable names. */
+static void files_add_folder(struct files *f, const char *variable, const char *folder) {
+    const char *root = getenv(variable);
     char dir[2048], path[4096];
-    if (!shared || !*shared) return;
-    (void)snprintf(dir, sizeof dir, "%s/%s", shared, folder);
+    if (!root || !*root) return;
+    (void)snprintf(dir, sizeof dir, "%s/%s", root, folder);
     DIR *d = opendir(dir);
     size_t first = f->count;
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -100,7 +101,7 @@ static void files_add_folder(struct files *f, const char *folder) {
 
 struct files files_shared(const char *folder) {
     struct files f = {NULL, 0};
-    files_add_folder(&f, folder);
+    files_add_folder(&f, "SHARED", folder);
     return f;
 }
 
@@ -108,8 +109,9 @@ struct files files_bodies(void) {
     struct files f = {NULL, 0};
     for (const struct sample *s = samples; s->format; s++)
         files_add(&f, s->format, bytes_quoted(s->body));
-    files_add_folder(&f, "formats/examples");
-    files_add_folder(&f, "formats/examples/invalid");
+    files_add_folder(&f, "SRC", "tests/formats/examples");
+    files_add_folder(&f, "SRC", "tests/formats/examples/invalid");
+    files_add_folder(&f, "SRC", "tests/formats/own");
     return f;
 }
 

@@ -53,7 +53,7 @@ struct sample {
 
 extern const struct sample samples[]; /* a NULL format ends */
 
-/* The samples, and the examples under SHARED if they are there, as files. */
+/* The samples, and every body in tests/formats, valid or not, as files. */
 struct files files_bodies(void);
 
 /* ---- chance -------------------------------------------------------------------------------- */
