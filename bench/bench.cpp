@@ -1,12 +1,14 @@
 // Speed of paucis and of other JSON readers on the same bytes: bench [OPTIONS] FILE...
 //
 // A FILE holds one body a line and gives one table. Everything runs in one thread and one process.
-// Bodies lie in memory, split, before the clock starts; every row keeps its buffers and parsers. A pass
-// is one walk over all bodies of the file. The rows take turns pass by pass, so that a disturbance of
-// the machine hits all of them, and each row's fastest pass counts. MB are 10^6 bytes.
+// Bodies lie in memory, split, before the clock starts; every row keeps its buffers and parsers. A
+// pass is one walk over all bodies of the file. The rows take turns pass by pass, so that what
+// disturbs the machine hits all of them, and for each body a row's fastest pass counts. The time of
+// a table's row is the sum over the bodies. MB are 10^6 bytes.
 //
-// Then memory: what a fresh context holds at most beside the body, for every body of the files and for
-// bodies made of the smallest values there are. paucis_memory also compares the output with the input.
+// Then memory: what a fresh context holds at most beside the body, for every body of the files and
+// for bodies made of the smallest values there are. A body whose output differs from it counts as
+// refused.
 #include "bench.h"
 
 #include <algorithm>
@@ -27,17 +29,17 @@ namespace {
 
 struct Options {
     bool json = false;
-    double seconds = 20;            // for one file
-    std::vector<std::string> only;  // parts of row names; none = all rows
+    double seconds = 20;           // for one file
+    std::vector<std::string> only; // parts of row names; none = all rows
     std::vector<std::string> files;
 };
 
-// ---- bodies ---------------------------------------------------------------------------------------
+// ---- bodies -------------------------------------------------------------------------------------
 
 struct Corpus {
     std::string name;
     std::vector<char> memory;
-    std::vector<Body> bodies;  // by size class, else in the order of the file
+    std::vector<Body> bodies; // by size class, else in the order of the file
     size_t bytes = 0, largest = 0;
 };
 
@@ -73,57 +75,71 @@ Corpus load(const std::string &path) {
         c.largest = std::max(c.largest, len);
         dst += (len + 2 * kPadding - 1) / kPadding * kPadding;
     }
-    std::stable_sort(c.bodies.begin(), c.bodies.end(), [](const Body &a, const Body &b) {
-        return class_of(a.len) < class_of(b.len);
-    });
     return c;
 }
 
-// ---- speed ----------------------------------------------------------------------------------------
+// ---- speed --------------------------------------------------------------------------------------
 
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns the seconds it took.
-double pass(const Row &row, const Corpus &c, RowResult &result) {
-    double total = 0;
-    size_t refused = 0;
-    for (size_t i = 0; i < c.bodies.size();) {
-        size_t k = class_of(c.bodies[i].len);
+// One row's seconds for each body, the fastest pass so far.
+struct Times {
+    std::vector<double> best;
+    size_t passes = 0, refused = 0;
+    double spent = 0;
+};
+
+void pass(const Row &row, const Corpus &c, Times &t) {
+    t.refused = 0;
+    for (size_t i = 0; i < c.bodies.size(); i++) {
         double from = now();
-        for (; i < c.bodies.size() && class_of(c.bodies[i].len) == k; i++)
-            refused += !row.run(c.bodies[i]);
-        double spent = now() - from;
-        result.by_class[k] = std::min(result.by_class[k], spent);
-        total += spent;
+        t.refused += !row.run(c.bodies[i]);
+        double took = now() - from;
+        t.best[i] = std::min(t.best[i], took);
+        t.spent += took;
     }
-    result.seconds = std::min(result.seconds, total);
-    result.refused = refused;
-    result.passes++;
-    return total;
+    t.passes++;
 }
 
-// One pass of each row warms up and does not count. Then each row has an equal share of the time, but
-// at least three passes.
+RowResult result_of(const Row &row, const Corpus &c, const Times &t) {
+    RowResult r;
+    r.name = row.name;
+    r.passes = t.passes;
+    r.refused = t.refused;
+    for (size_t i = 0; i < c.bodies.size(); i++) {
+        r.seconds += t.best[i];
+        r.by_class[class_of(c.bodies[i].len)] += t.best[i];
+    }
+    return r;
+}
+
+// One pass of each row warms up and does not count. Then each row has an equal share of the time,
+// but at least three passes.
 std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds) {
     double share = seconds / static_cast<double>(rows.list.size());
-    std::vector<RowResult> results(rows.list.size());
-    std::vector<double> spent(rows.list.size());
+    std::vector<Times> times(rows.list.size());
     for (size_t r = 0; r < rows.list.size(); r++) {
-        RowResult warm_up;
+        Times warm_up;
+        times[r].best.assign(c.bodies.size(), INFINITY);
+        warm_up.best = times[r].best;
         pass(rows.list[r], c, warm_up);
-        results[r].name = rows.list[r].name;
     }
     for (bool more = true; more;) {
         more = false;
         for (size_t r = 0; r < rows.list.size(); r++) {
-            if (results[r].passes >= 3 && spent[r] + results[r].seconds > share) continue;
-            spent[r] += pass(rows.list[r], c, results[r]);
+            double next =
+                times[r].spent / static_cast<double>(std::max<size_t>(1, times[r].passes));
+            if (times[r].passes >= 3 && times[r].spent + next > share) continue;
+            pass(rows.list[r], c, times[r]);
             more = true;
         }
     }
+    std::vector<RowResult> results;
+    for (size_t r = 0; r < rows.list.size(); r++)
+        results.push_back(result_of(rows.list[r], c, times[r]));
     return results;
 }
 
@@ -141,7 +157,7 @@ Rows chosen_rows(size_t largest, const Options &o) {
     return chosen;
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 MemoryResult memory_of(const std::string &name, const std::vector<Body> &bodies) {
     MemoryResult m;
@@ -186,7 +202,7 @@ std::vector<MemoryResult> memory_of_hostile() {
     return results;
 }
 
-// ---- the whole ------------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------
 
 std::string machine() {
     std::ifstream info("/proc/cpuinfo");
@@ -241,8 +257,8 @@ Options parse(int argc, char **argv) {
     return o;
 }
 
-}  // namespace
-}  // namespace bench
+} // namespace
+} // namespace bench
 
 int main(int argc, char **argv) {
     bench::Options options = bench::parse(argc, argv);

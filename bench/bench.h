@@ -1,5 +1,6 @@
-// What the benchmark's files share: bodies, and rows of the table. A row is a name and a function that
-// takes one body; a new competitor or a new way to call paucis is one more add() in one rows_*.cpp.
+// What the benchmark's files share: bodies, and rows of the table. A row is a name and a function
+// that takes one body; a new competitor or a new way to call paucis is one more add() in one
+// rows_*.cpp.
 #ifndef PAUCIS_BENCH_H
 #define PAUCIS_BENCH_H
 
@@ -20,11 +21,11 @@ struct Body {
 
 struct Row {
     std::string name;
-    std::function<bool(const Body &)> run;  // false: this body was not accepted
+    std::function<bool(const Body &)> run; // false: this body was not accepted
 };
 
 struct Rows {
-    size_t largest;  // body, so that buffers are made once and outside the clock
+    size_t largest; // body, so that buffers are made once and outside the clock
     std::vector<Row> list;
 
     void add(std::string name, std::function<bool(const Body &)> run) {
@@ -38,7 +39,7 @@ void add_simdjson(Rows &rows);
 void add_rapidjson(Rows &rows);
 void add_plain_c(Rows &rows);
 
-constexpr const char *kBaseline = "simdjson DOM";  // ratios are to this row
+constexpr const char *kBaseline = "simdjson DOM"; // ratios are to this row
 
 // Name and version of everything compared, one line each.
 std::vector<std::string> versions_paucis();
@@ -52,6 +53,6 @@ size_t paucis_memory(const Body &body);
 // What a row found must not be optimised away.
 extern volatile size_t sink;
 
-}  // namespace bench
+} // namespace bench
 
 #endif

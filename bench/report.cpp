@@ -85,7 +85,7 @@ void json_row(const CorpusResult &c, const RowResult &row) {
     printf("}}");
 }
 
-}  // namespace
+} // namespace
 
 void print_text(const Result &r) {
     for (const std::string &line : r.about) printf("%s\n", line.c_str());
@@ -114,4 +114,4 @@ void print_json(const Result &r) {
     printf("}\n");
 }
 
-}  // namespace bench
+} // namespace bench

@@ -27,9 +27,9 @@ inline size_t class_of(size_t len) {
 
 struct RowResult {
     std::string name;
-    double seconds = INFINITY;  // of the fastest pass
+    double seconds = INFINITY; // of the fastest pass
     std::vector<double> by_class = std::vector<double>(kClassCount, INFINITY);
-    size_t passes = 0, refused = 0;  // refused: bodies it did not accept
+    size_t passes = 0, refused = 0; // refused: bodies it did not accept
 };
 
 // Peak memory of a fresh context beside the body, as parts of the body's size.
@@ -48,14 +48,14 @@ struct CorpusResult {
 };
 
 struct Result {
-    std::vector<std::string> about;  // machine, compiler, versions
+    std::vector<std::string> about; // machine, compiler, versions
     std::vector<CorpusResult> corpora;
     std::vector<MemoryResult> hostile;
 };
 
 void print_text(const Result &r);
-void print_json(const Result &r);  // one object, stable keys, "schema":1
+void print_json(const Result &r); // one object, stable keys, "schema":1
 
-}  // namespace bench
+} // namespace bench
 
 #endif

@@ -1,5 +1,5 @@
-// The C libraries most programs use, and memcpy, which is the limit for anything that writes its output
-// into another buffer.
+// The C libraries most programs use, and memcpy, which is the limit for anything that writes its
+// output into another buffer.
 #include <cjson/cJSON.h>
 #include <jansson.h>
 
@@ -34,4 +34,4 @@ std::vector<std::string> versions_plain_c() {
     return {"jansson " JANSSON_VERSION, std::string("cJSON ") + cJSON_Version()};
 }
 
-}  // namespace bench
+} // namespace bench

@@ -1,5 +1,5 @@
 // RapidJSON with its SSE4.2 code on: parsing into a tree, and parsing in place in a copy of the body
-// (the body itself must survive, so the copy belongs to the price). One pool serves all bodies.
+// (the body itself must survive, so the copy is part of the price). One pool serves all bodies.
 #ifdef __SSE4_2__
 #define RAPIDJSON_SSE42
 #endif
@@ -20,7 +20,9 @@ struct Tree {
     Pool pool;
 
     explicit Tree(size_t largest)
-        : memory(largest * 2 + (1 << 16)), copy(largest + kPadding), pool(memory.data(), memory.size()) {}
+        : memory(largest * 2 + (1 << 16)),
+          copy(largest + kPadding),
+          pool(memory.data(), memory.size()) {}
 
     template <typename Parse>
     bool parse(Parse run) {
@@ -32,7 +34,7 @@ struct Tree {
     }
 };
 
-}  // namespace
+} // namespace
 
 void add_rapidjson(Rows &rows) {
     auto tree = std::make_shared<Tree>(rows.largest);
@@ -53,4 +55,4 @@ std::vector<std::string> versions_rapidjson() {
 #endif
 }
 
-}  // namespace bench
+} // namespace bench

@@ -1,6 +1,6 @@
 // simdjson: its DOM, the baseline of all ratios, and its On-Demand mode reading the strings of the
-// conversation. On-Demand is inlined code, so this file is compiled for the machine it runs on; the DOM
-// is dispatched inside the library.
+// conversation. On-Demand is inlined code, so this file is compiled for the machine it runs on; the
+// DOM is dispatched inside the library.
 #include <simdjson.h>
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace {
 
 using namespace simdjson;
 
-// The strings of one value and of everything below it. Raw: where a string stands and how long it is,
-// escapes as they are, which is what paucis keeps. Decoded: as a program would use it.
+// The strings of one value and of everything below it. Raw: where a string stands and how long it
+// is, escapes as they are, which is what paucis keeps. Decoded: as a program would use it.
 template <bool decoded>
 error_code touch_string(ondemand::value &v, size_t &total) {
     if constexpr (decoded) {
@@ -80,7 +80,7 @@ error_code read_conversation(ondemand::parser &parser, const Body &b) {
     return SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 void add_simdjson(Rows &rows) {
     auto dom = std::make_shared<dom::parser>();
@@ -106,4 +106,4 @@ std::vector<std::string> versions_simdjson() {
             " code, On-Demand compiled as " NAME_OF(SIMDJSON_BUILTIN_IMPLEMENTATION)};
 }
 
-}  // namespace bench
+} // namespace bench

@@ -89,8 +89,6 @@ bool settings_read(struct settings *s, const struct args *a) {
         usage_error("budget '%s' is not a number of tokens", count);
         return false;
     }
-    /* The library's 0 is "no budget". Every conversation has a token, so 1 asks for the same. */
-    if (count && s->opts.budget_tokens == 0) s->opts.budget_tokens = 1;
     budget = budget || (policy && strcmp(policy, "budget") == 0);
     if (budget && !count) {
         usage_error("compact_to_budget needs --budget");
@@ -225,7 +223,7 @@ static void stats_body(struct buf *b, const struct settings *s, const paucis_sta
         number(b, "snippet_hits", st->snippet_hits);
         number(b, "total_bytes_saved", st->total_bytes_saved);
     }
-    if (budget || (classic && s->opts.budget_tokens > 0)) {
+    if (budget || (classic && s->opts.budget_tokens != PAUCIS_NO_BUDGET)) {
         number(b, "original_tokens", st->original_tokens);
         number(b, "final_tokens", st->final_tokens);
         number(b, "elided_messages", st->elided_messages);

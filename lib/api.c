@@ -104,27 +104,27 @@ void paucis_ctx_free(paucis_ctx *c) {
 /* ---- options and statistics ---------------------------------------------------------------- */
 
 void paucis_opts_init(paucis_opts *opts, size_t size) {
+    paucis_opts standard = {.size = (uint32_t)size, .budget_tokens = PAUCIS_NO_BUDGET};
     if (!opts || size < sizeof opts->size) return;
     memset(opts, 0, size);
-    opts->size = (uint32_t)size;
+    memcpy(opts, &standard, size < sizeof standard ? size : sizeof standard);
 }
 
-/* Rule (e): a struct of another size than ours, brought to ours. */
-static bool api_sized(void *dst, size_t known, const void *src, size_t given) {
-    const char *s = src;
-    for (size_t i = known; i < given; i++)
-        if (s[i]) return false;
-    memset(dst, 0, known);
-    memcpy(dst, src, given < known ? given : known);
-    return given >= sizeof(uint32_t);
+/* Rule (e): the caller's options, of another size than ours perhaps, over our defaults. */
+static bool api_opts(paucis_opts *mine, const paucis_opts *given) {
+    const char *bytes = (const char *)given;
+    paucis_opts_init(mine, sizeof *mine);
+    if (!given) return true;
+    for (size_t i = sizeof *mine; i < given->size; i++)
+        if (bytes[i]) return false;
+    memcpy(mine, given, given->size < sizeof *mine ? given->size : sizeof *mine);
+    return given->size >= sizeof given->size;
 }
 
 /* The caller's options as this version knows them, and what they mean. */
 static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
                                paucis_error *e) {
-    if (!given)
-        paucis_opts_init(mine, sizeof *mine);
-    else if (!api_sized(mine, sizeof *mine, given, given->size))
+    if (!api_opts(mine, given))
         return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
     return paucis__settings_read(s, mine, e);
 }
@@ -311,7 +311,8 @@ static paucis_edit api_edit(const struct view *v, const struct edit *x) {
                        .before = x->before,
                        .after = x->after,
                        .text_len = x->text.len};
-    size_t node = p ? p->node : m->node;
+    bool one_value = x->op == EDIT_REPLACE && p->nslots == 1;
+    size_t node = one_value ? v->slots.at[p->slot].node : p ? p->node : m->node;
     if (node) {
         out.pos = json_from(v->j, node);
         out.len = json_to(v->j, p ? node : m->last) - out.pos;

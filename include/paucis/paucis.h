@@ -101,20 +101,23 @@ enum {
     PAUCIS_WITH_BREAKS = 4   /* count broken rules even where no edit needs to know */
 };
 
+#define PAUCIS_NO_BUDGET UINT64_MAX
+
 typedef struct paucis_opts {
     uint32_t size;          /* sizeof(paucis_opts) where the caller was compiled */
     uint32_t flags;         /* PAUCIS_PASS_THROUGH, ... */
     const char *format;     /* a name from paucis_format_at; NULL = detect */
     const char *policy;     /* a name from paucis_policy_at; NULL = the default */
     const char *strategies; /* comma-joined names instead of a policy; NULL = none */
-    uint64_t budget_tokens; /* the most tokens a request may have; 0 = none (or by kv "budget") */
+    uint64_t budget_tokens; /* the most tokens a request may have; PAUCIS_NO_BUDGET = no limit */
     const paucis_kv *kv;    /* any option by name; wins over the members above */
     size_t nkv;
     paucis_log_fn *log; /* NULL = silent */
     void *log_ud;
 } paucis_opts;
 
-PAUCIS_API void paucis_opts_init(paucis_opts *opts, size_t size); /* pass sizeof(paucis_opts) */
+/* Sets every member to its default; pass sizeof(paucis_opts). */
+PAUCIS_API void paucis_opts_init(paucis_opts *opts, size_t size);
 
 /* ---- compact ------------------------------------------------------------------------------- */
 

@@ -434,5 +434,6 @@ const struct format paucis__fmt_gemini = {
     .check = gemini_check,
     .results_in_user = true,
     .insert_user = "{\"role\":\"user\",\"parts\":[{\"text\":\"%t\"}]}",
-    /* a result would have to repeat the call's id exactly if it has one */
+    .insert_result = "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{%(\"id\":\"%i\",%)"
+                     "\"name\":\"%n\",\"response\":{\"output\":\"%t\"}}}]}",
 };

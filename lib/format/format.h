@@ -18,7 +18,8 @@ struct format {
     /* Results come inside user messages: one that holds nothing else gets ROLE_TOOL. */
     bool results_in_user;
     /* What an inserted message looks like: %t is the text, %i the call's id, %n its name, each put
-     * as the inside of a JSON string. NULL where none may stand. */
+     * as the inside of a JSON string; what stands between %( and %) is left out if the call has no id.
+     * NULL where none may stand. */
     const char *insert_user, *insert_result;
 };
 

@@ -3,18 +3,6 @@
 #include "json/json_kernels.h"
 #include "json/json_scalar.h"
 
-#define ONES 0x0101010101010101ULL
-#define HIGHS 0x8080808080808080ULL
-
-/* High bit set in each byte that is zero; exact up to the first one, which is all that is asked. */
-static inline uint64_t zero_bytes(uint64_t w) { return (w - ONES) & ~w & HIGHS; }
-
-/* Bytes that are not plain text: quote, backslash, control, non-ASCII. Exact up to the first. */
-static inline uint64_t special_bytes(uint64_t w) {
-    uint64_t control = (w - ONES * 0x20) & ~w;
-    return (zero_bytes(w ^ ONES * '"') | zero_bytes(w ^ ONES * '\\') | control | w) & HIGHS;
-}
-
 static size_t portable_string_end(const uint8_t *body, size_t from, size_t size, unsigned *flags) {
     const char *why;
     size_t i = from;
@@ -22,11 +10,9 @@ static size_t portable_string_end(const uint8_t *body, size_t from, size_t size,
         while (size - i >= 8) {
             uint64_t w;
             memcpy(&w, body + i, 8);
-            w = special_bytes(w);
+            w = (word_quotable(w) | w) & WORD_HIGHS;
             if (w) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-                i += (size_t)__builtin_ctzll(w) / 8;
-#endif
+                i += word_first(w);
                 break;
             }
             i += 8;

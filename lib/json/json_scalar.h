@@ -5,6 +5,32 @@
 
 #include "json/json.h"
 
+/* ---- eight bytes in a word ----------------------------------------------------------------- */
+
+#define WORD_ONES 0x0101010101010101ULL
+#define WORD_HIGHS 0x8080808080808080ULL
+
+/* High bit set in each byte that is zero; exact up to the first one, which is all that is asked. */
+static inline uint64_t word_zeroes(uint64_t w) { return (w - WORD_ONES) & ~w & WORD_HIGHS; }
+
+/* Bytes that a JSON string must escape: quote, backslash, control. Exact up to the first. */
+static inline uint64_t word_quotable(uint64_t w) {
+    uint64_t control = (w - WORD_ONES * 0x20) & ~w & WORD_HIGHS;
+    return word_zeroes(w ^ WORD_ONES * '"') | word_zeroes(w ^ WORD_ONES * '\\') | control;
+}
+
+/* How many bytes come before the first marked one; a big-endian machine looks at each. */
+static inline size_t word_first(uint64_t marks) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (size_t)__builtin_ctzll(marks) / 8;
+#else
+    (void)marks;
+    return 0;
+#endif
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
 static inline int json_hex(uint8_t c) {
     if ((uint8_t)(c - '0') < 10) return c - '0';
     c |= 0x20;

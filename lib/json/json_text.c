@@ -95,11 +95,29 @@ static char *put_u_escape(char *d, unsigned c) {
     return d + 6;
 }
 
+/* How many bytes from s on stay as they are, found eight at a time: up to one that must be escaped or
+ * might begin a surrogate. */
+static size_t plain_run(const uint8_t *s, const uint8_t *end) {
+    const uint8_t *p = s;
+    for (; end - p >= 8; p += 8) {
+        uint64_t w;
+        memcpy(&w, p, 8);
+        uint64_t stop = word_quotable(w) | word_zeroes(w ^ WORD_ONES * 0xed);
+        if (stop) return (size_t)(p - s) + word_first(stop);
+    }
+    return (size_t)(p - s);
+}
+
 size_t paucis__json_quote(struct span text, char *dst) {
     const uint8_t *s = (const uint8_t *)text.at, *end = s + text.len;
     char scratch[6];
     size_t len = 0;
     while (s < end) {
+        size_t run = plain_run(s, end);
+        if (dst) memcpy(dst + len, s, run);
+        len += run;
+        s += run;
+        if (s == end) break;
         char *d = dst ? dst + len : scratch;
         char letter = escape_letter(*s);
         if (letter == 'u') {

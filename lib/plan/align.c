@@ -6,7 +6,7 @@
  * round is one pass with a hash table. */
 #include "plan/align.h"
 
-enum key { BY_NAME, BY_VALUE, BY_TEXT };
+enum key { BY_NAME, BY_NAME_AND_VALUE, BY_VALUE, BY_TEXT };
 
 struct entry {
     uint64_t key;     /* 0: free */
@@ -39,12 +39,12 @@ static uint64_t part_key(const struct canon *c, size_t part, enum key by) {
         if (p->kind == PART_THINKING) return canon_mix(h, c->at[p->node]);
         return p->id ? canon_mix(h, c->at[p->id]) : 0;
     }
-    if (by == BY_VALUE) {
+    if (by != BY_TEXT) {
         if (c->at[p->node] == CANON_NOTHING) return 0; /* a bare cache mark is like any other */
         h = canon_mix(h, c->at[p->node]);
-        return p->id ? canon_mix(h, c->at[p->id]) : h;
+        return p->id ? canon_mix(h, c->at[p->id]) : by == BY_VALUE ? h : 0;
     }
-    if (!p->nslots || p->kind == PART_CALL) return 0;
+    if (!p->nslots || p->kind == PART_CALL || p->kind == PART_THINKING) return 0;
     for (size_t i = p->slot; i < p->slot + p->nslots; i++)
         h = canon_mix(h, c->at[c->v->slots.at[i].node]);
     return h;
@@ -106,20 +106,23 @@ static void find_limits(struct work *w) {
     }
 }
 
+static bool is_free(const struct work *w, size_t old, size_t now) {
+    return w->x->old.mate[old] == NO_INDEX && are_close(w, old, now);
+}
+
+/* With `once`, only what occurs once on each side, but wherever it stands. */
 static void pair_by_key(struct work *w, enum key by, bool once) {
-    for (size_t i = 0; i < w->nold; i++)
-        w->old_key[i] = w->x->old.mate[i] == NO_INDEX ? part_key(&w->x->old.canon, i, by) : 0;
-    for (size_t i = 0; i < w->nnow; i++)
-        w->now_key[i] = w->x->now.mate[i] == NO_INDEX ? part_key(&w->x->now.canon, i, by) : 0;
+    for (size_t i = 0; i < w->nold; i++) w->old_key[i] = part_key(&w->x->old.canon, i, by);
+    for (size_t i = 0; i < w->nnow; i++) w->now_key[i] = part_key(&w->x->now.canon, i, by);
     fill_table(w);
     find_limits(w);
     size_t from = 0; /* `old` before this is behind us */
     for (size_t i = 0; i < w->nnow; i++) {
         if (w->x->found[i] == FOUND_FIRM) from = w->x->now.mate[i] + (size_t)1;
-        if (!w->now_key[i]) continue;
+        if (!w->now_key[i] || w->x->now.mate[i] != NO_INDEX) continue;
         struct entry *e = find(w, w->now_key[i]);
-        if (once && (e->olds != 1 || e->nows != 1)) continue;
-        while (!once && e->old != NO_INDEX && (e->old < from || !are_close(w, e->old, i)))
+        if (once && (e->olds != 1 || e->nows != 1 || w->x->old.mate[e->old] != NO_INDEX)) continue;
+        while (!once && e->old != NO_INDEX && (e->old < from || !is_free(w, e->old, i)))
             e->old = w->next[e->old];
         if (e->old == NO_INDEX) continue;
         size_t old = e->old;
@@ -261,9 +264,9 @@ static bool work_init(struct work *w, struct alignment *x) {
 paucis_err paucis__align(struct alignment *x) {
     static const struct {
         enum key by;
-        bool once; /* only what occurs once on each side */
-    } rounds[] = {{BY_NAME, true},   {BY_VALUE, true}, {BY_TEXT, true},
-                  {BY_VALUE, false}, {BY_NAME, false}, {BY_TEXT, false}};
+        bool once;
+    } rounds[] = {{BY_NAME, true},   {BY_VALUE, true}, {BY_TEXT, true}, {BY_NAME_AND_VALUE, false},
+                  {BY_NAME, false}, {BY_VALUE, false}, {BY_TEXT, false}};
     struct work w;
     if (!work_init(&w, x)) return PAUCIS_E_NOMEM;
     for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {

@@ -314,14 +314,14 @@ static void compare_part(struct compare *x, size_t part) {
 
 static void compare_parts(struct compare *x) {
     const struct view *v = x->now->v;
-    uint32_t moved = NO_INDEX; /* said so of this message */
+    uint32_t said = NO_INDEX; /* of this message */
     for (size_t i = 0; i < v->parts.count && !x->c->failed; i++) {
         const struct part *p = view_part(v, i);
         bool sealed = p->kind == PART_THINKING && strchr("ABE", x->format);
         if (x->x.now.mate[i] == NO_INDEX || sealed) continue; /* see message members, thinking.c */
-        if (x->x.found[i] == FOUND_MOVED && moved != p->message) {
+        if (x->x.found[i] == FOUND_MOVED && said != p->message) {
             report(x, "G6", p->message, p->node, "this stands in another order than before");
-            moved = p->message;
+            said = p->message;
         }
         compare_part(x, i);
     }
@@ -349,16 +349,19 @@ static void find_lost_blocks(const struct compare *x) {
 /* Parts that went to another message than the rest of theirs. */
 static void check_twins(const struct compare *x) {
     const struct view *v = x->now->v;
+    uint32_t said = NO_INDEX; /* of this message */
     for (size_t i = 0; i < v->parts.count; i++) {
         const struct part *p = view_part(v, i);
         if (x->x.found[i] != FOUND_FIRM) continue;
         if (x->x.thinking_apart && p->kind == PART_THINKING) continue;
         uint32_t old = view_part(x->old->v, x->x.now.mate[i])->message;
-        if (x->x.now.twin[p->message] == old)
+        if (x->x.now.twin[p->message] == old) {
             x->firm[p->message] = true;
-        else
+        } else if (said != p->message) {
             report(x, "G6", p->message, p->node,
                    x->x.old.twin[old] == NO_INDEX ? "messages were merged" : "a message was split");
+            said = p->message;
+        }
     }
 }
 

@@ -34,19 +34,6 @@ static paucis_err set_kernel(struct settings *s, const char *val, paucis_error *
     return s->kernel ? PAUCIS_OK : wrong(e, "no such kernel on this machine");
 }
 
-static bool read_number(const char *val, uint64_t *n) {
-    const char *p = val;
-    for (*n = 0; *p >= '0' && *p <= '9'; p++) {
-        if (*n > UINT64_MAX / 100) return false;
-        *n = *n * 10 + (uint64_t)(*p - '0');
-    }
-    return p > val && !*p;
-}
-
-static paucis_err set_budget(struct settings *s, const char *val, paucis_error *e) {
-    return read_number(val, &s->budget) ? PAUCIS_OK : wrong(e, "a budget is a number of tokens");
-}
-
 static const struct named {
     TABLE_ROW;
     paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
@@ -59,10 +46,6 @@ static const struct named {
      .summary = "who decides what goes",
      .detail = "name, default none",
      .set = set_policy},
-    {.name = "budget",
-     .summary = "the most tokens a request may have",
-     .detail = "number, default none",
-     .set = set_budget},
     {.name = "kernel",
      .summary = "vector code that reads strings, for tests and benchmarks",
      .detail = "name, default the best",
@@ -71,6 +54,15 @@ static const struct named {
 #define NAMED_OPTIONS (sizeof named_options / sizeof *named_options)
 
 /* ---- numbers and switches ------------------------------------------------------------------ */
+
+static bool read_number(const char *val, uint64_t *n) {
+    const char *p = val;
+    for (*n = 0; *p >= '0' && *p <= '9'; p++) {
+        if (*n > UINT64_MAX / 100) return false;
+        *n = *n * 10 + (uint64_t)(*p - '0');
+    }
+    return p > val && !*p;
+}
 
 static paucis_err set_value(const struct option *o, uint64_t *to, const char *val,
                             paucis_error *e) {
@@ -113,7 +105,7 @@ const paucis_info *paucis__settings_option(size_t i) {
 }
 
 static void set_defaults(struct settings *s) {
-    *s = (struct settings){.policy = &paucis__policies[0], .budget = UINT64_MAX};
+    *s = (struct settings){.policy = &paucis__policies[0], .budget = PAUCIS_NO_BUDGET};
     for (size_t i = 0; i < COMMON_OPTIONS; i++) s->common[i] = paucis__common_options[i].value;
     for (size_t i = 0; paucis__strategies[i]; i++)
         for (size_t k = 0; k < MAX_OPTIONS; k++)
@@ -125,7 +117,7 @@ static void set_defaults(struct settings *s) {
 static paucis_err add_strategy(struct settings *s, struct span name, paucis_error *e) {
     const struct strategy *st = paucis__strategy_named(name);
     if (!st) return wrong(e, "unknown strategy");
-    if (st->needs_budget && s->budget == UINT64_MAX) return wrong(e, "compact_to_budget needs a budget");
+    if (st->needs_budget && s->budget == PAUCIS_NO_BUDGET) return wrong(e, "compact_to_budget needs a budget");
     for (const char *const *part = st->sequence; part && *part; part++)
         PAUCIS_TRY(add_strategy(s, span_of(*part, strlen(*part)), e)); /* one level: no loops */
     if (st->sequence) return PAUCIS_OK;
@@ -146,7 +138,7 @@ static paucis_err add_list(struct settings *s, const char *names, paucis_error *
 static paucis_err add_policy(struct settings *s, paucis_error *e) {
     for (const char *const *name = s->policy->sequence; name && *name; name++)
         PAUCIS_TRY(add_strategy(s, span_of(*name, strlen(*name)), e));
-    if (s->policy->then_budget && s->budget != UINT64_MAX)
+    if (s->policy->then_budget && s->budget != PAUCIS_NO_BUDGET)
         PAUCIS_TRY(add_strategy(s, SPAN("compact_to_budget"), e));
     return PAUCIS_OK;
 }
@@ -154,7 +146,7 @@ static paucis_err add_policy(struct settings *s, paucis_error *e) {
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e) {
     set_defaults(s);
     s->flags = o->flags;
-    if (o->budget_tokens) s->budget = o->budget_tokens;
+    s->budget = o->budget_tokens;
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
     if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));
     for (size_t i = 0; i < o->nkv; i++)

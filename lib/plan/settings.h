@@ -14,7 +14,7 @@ struct settings {
     const struct policy *policy;      /* NULL = strategies were named */
     const struct strategy *list[MAX_STRATEGIES]; /* what runs, in order; sequences unrolled */
     size_t count;
-    uint64_t budget; /* UINT64_MAX = none */
+    uint64_t budget; /* PAUCIS_NO_BUDGET = none */
     uint32_t flags;
     uint64_t common[COMMON_OPTIONS];
     uint64_t own[MAX_STRATEGIES][MAX_OPTIONS]; /* by place in paucis__strategies */

@@ -246,7 +246,8 @@ static paucis_err judge_binding(const struct judge *t) {
     PAUCIS_TRY(prefix_read(&b.old, &t->x->old.canon, 0));
     PAUCIS_TRY(prefix_read(&b.now, &t->x->now.canon,
                            t->against == AGAINST_SENT ? b.old.total : 0));
-    if (b.now.summary && b.now.summary != b.old.summary) return PAUCIS_OK; /* stands for old turns */
+    if (t->against == AGAINST_SENT && b.now.summary && b.now.summary != b.old.summary)
+        return PAUCIS_OK; /* the reply was a summary, which now stands for what was sent */
     b.number = count_thinking(t->x->old.canon.v, &b.total);
     if (!b.number) return PAUCIS_E_NOMEM;
     for (size_t p = 0; p < v->parts.count; p++)

@@ -54,6 +54,7 @@ struct prose {
     size_t len;
     bool code;        /* between fences */
     size_t blank_run; /* noise lines in a row */
+    bool double_spaces; /* the text has two spaces in a row somewhere */
     char fence;       /* careful: character and length of the open fence */
     size_t fence_len;
 };
@@ -63,16 +64,32 @@ static void put(struct prose *t, struct span s) {
     t->len += s.len;
 }
 
+static bool has_double_space(struct span s) {
+    unsigned found = 0; /* no early exit: this way the compiler makes it vector code */
+    for (size_t i = 1; i < s.len; i++) found |= (s.at[i - 1] == ' ') & (s.at[i] == ' ');
+    return found;
+}
+
 static void put_single_spaced(struct prose *t, struct span s) {
+    if (!t->double_spaces) {
+        put(t, s);
+        return;
+    }
     for (size_t i = 0; i < s.len; i++)
         if (s.at[i] != ' ' || i == 0 || s.at[i - 1] != ' ') t->out[t->len++] = s.at[i];
+}
+
+/* A byte that neither begins nor ends anything that is trimmed, a fence or noise. */
+static bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /* One line with its LF, the classic way. */
 static void classic_line(struct prose *t, struct span line) {
     bool lf = line.len && line.at[line.len - 1] == '\n';
     struct span body = span_of(line.at, line.len - lf);
-    if (starts_with(trim_left(body), SPAN("```"))) {
+    bool odd_start = !body.len || !is_plain(body.at[0]), odd_end = !body.len || !is_plain(body.at[body.len - 1]);
+    if (odd_start && starts_with(trim_left(body), SPAN("```"))) {
         t->code = !t->code;
         t->blank_run = 0;
         put(t, line);
@@ -82,8 +99,8 @@ static void classic_line(struct prose *t, struct span line) {
         put(t, line);
         return;
     }
-    body = trim_right(body);
-    if (is_noise(body)) {
+    if (odd_end) body = trim_right(body);
+    if (odd_start && is_noise(body)) {
         if (t->blank_run++ == 0) put(t, SPAN("\n"));
         return;
     }
@@ -136,7 +153,8 @@ static void careful_line(struct prose *t, struct span line) {
 }
 
 static struct span squeeze(struct view *v, struct span text, bool careful) {
-    struct prose t = {.out = paucis__arena_alloc(v->arena, text.len + 1)};
+    struct prose t = {.out = paucis__arena_alloc(v->arena, text.len + 1),
+                      .double_spaces = has_double_space(text)};
     if (!t.out) return span_of(NULL, 0);
     for (size_t at = 0; at < text.len;) {
         const char *lf = memchr(text.at + at, '\n', text.len - at);

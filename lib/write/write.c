@@ -106,12 +106,18 @@ static struct span writer_fill(struct writer *w, const char *form, const struct 
     size_t n = 0;
     if (!dst) return SPAN("");
     dst[n++] = ',';
+    bool skip = false; /* inside %( %) of a call without an id */
     for (const char *f = form; *f; f++) {
         struct span piece = span_of(f, 1);
         if (*f == '%') {
             f++;
+            if (*f == '(' || *f == ')') {
+                skip = *f == '(' && !p->id;
+                continue;
+            }
             piece = *f == 't' ? text : *f == 'i' ? id : name;
         }
+        if (skip) continue;
         memcpy(dst + n, piece.at, piece.len);
         n += piece.len;
     }

@@ -16,6 +16,9 @@ from support import SRC, expect, finish, locate, paucis, resolve
 HOME = SRC / "tests" / "formats"
 FORMAT_OF = {"A": "openai-chat", "B": "anthropic", "C": "openai-responses", "D": "gemini",
              "E": "bedrock"}
+# Broken only by an edit: messages that come or go where the server holds part of the history. Seen in
+# tests/fuzz/fuzz_edits.c.
+ONLY_EDITS = {"C-R13"}
 TEXT_LINE = re.compile(r'(\S+) (\S*|"") byte (\d+): \S.*')
 reported = set()
 
@@ -66,7 +69,8 @@ def check_valid(path, *options):
 
 
 def check_invalid(folder, exactly):
-    """Every body of a manifest; `exactly`: under its own rule and no other."""
+    """Every body of a manifest; `exactly`: under its own rule and no other (but for the
+    manifest's "also")."""
     manifest = json.loads((folder / "MANIFEST.json").read_text())
     for name, about in manifest.items():
         path = folder / name
@@ -76,7 +80,8 @@ def check_invalid(folder, exactly):
             with_ += ["--sent", folder / about["sent"]]
         rules = check_breaks(path, *with_)
         expect(about["rule"] in rules, name, "is reported as", sorted(rules))
-        expect(not exactly or rules == {about["rule"]}, name, "is reported as", sorted(rules))
+        alone = rules == {about["rule"], *about.get("also", [])}
+        expect(not exactly or alone, name, "is reported as", sorted(rules))
         reported.update({about["rule"]} & rules)
         if "valid" in about:
             check_detected(folder / about["valid"])
@@ -130,7 +135,8 @@ def check_all_rules_seen():
     can = {rule for p in sources
            for rule in re.findall(r'"([A-E]-R\d+|G\d+)"', p.read_text(encoding="utf-8"))}
     expect(can <= set(listed), "reported but not listed:", sorted(can - set(listed)))
-    expect(can <= reported, "no body here breaks:", sorted(can - reported))
+    missing = can - reported - ONLY_EDITS
+    expect(not missing, "no body here breaks:", sorted(missing))
     expect(reported <= can, "reported, but in no source:", sorted(reported - can))
 
 

@@ -28,7 +28,14 @@ TAIL = """
 
 """
 
-VERDICT = {}
+VERDICT = {
+    "B-R18": "real. The user stopped Claude Code while the model was thinking; the log keeps an "
+             "assistant message that holds nothing but the thinking block, and the next message is "
+             "`[Request interrupted by user]`. The API refuses an assistant turn that ends so; the "
+             "agent evidently left the block out of what it sent.",
+    "C-R3": "real. The user stopped Codex while the model was reasoning; the reasoning item with its "
+            "id stays in the history and a user message (`<turn_aborted>`) follows it at once.",
+}
 
 
 def collect(found):
