@@ -167,39 +167,47 @@ struct gap {
     bool lonely;
 };
 
-/* The next part from i on that has no mate and, with `no_thinking`, is none; `to` if none. */
-static size_t next_free(const struct gap *g, size_t i, bool no_thinking) {
+enum which { THINKING = 1, OTHERS = 2 };
+
+/* The next such part from i on that has no mate; `to` if none. */
+static size_t next_free(const struct gap *g, size_t i, unsigned which) {
     for (; i < g->to; i++) {
         const struct part *p = view_part(g->s->canon.v, i);
-        if (g->s->mate[i] == NO_INDEX && !(no_thinking && p->kind == PART_THINKING) &&
+        if (g->s->mate[i] == NO_INDEX && (which & (p->kind == PART_THINKING ? THINKING : OTHERS)) &&
             !(g->lonely && g->s->twin[p->message] != NO_INDEX))
             break;
     }
     return i;
 }
 
-static size_t count_free(const struct gap *g) {
+static size_t count_free(const struct gap *g, unsigned which) {
     size_t n = 0;
-    for (size_t i = next_free(g, g->from, true); i < g->to; i = next_free(g, i + 1, true)) n++;
+    for (size_t i = next_free(g, g->from, which); i < g->to; i = next_free(g, i + 1, which)) n++;
     return n;
 }
 
-static void pair_gap(struct work *w, struct gap old, struct gap now) {
-    if (count_free(&old) == count_free(&now)) {
-        size_t a = next_free(&old, old.from, true);
-        for (size_t b = next_free(&now, now.from, true); b < now.to && a < old.to;) {
-            if (may_pair(w, a, b)) pair(w, a, b, FOUND_FIRM);
-            a = next_free(&old, a + 1, true);
-            b = next_free(&now, b + 1, true);
-        }
+static void pair_one_by_one(struct work *w, const struct gap *old, const struct gap *now,
+                            unsigned which) {
+    if (count_free(old, which) != count_free(now, which)) return;
+    size_t a = next_free(old, old->from, which);
+    for (size_t b = next_free(now, now->from, which); b < now->to && a < old->to;) {
+        if (may_pair(w, a, b)) pair(w, a, b, FOUND_FIRM);
+        a = next_free(old, a + 1, which);
+        b = next_free(now, b + 1, which);
     }
+}
+
+static void pair_gap(struct work *w, struct gap old, struct gap now) {
+    const unsigned all = THINKING | OTHERS;
+    pair_one_by_one(w, &old, &now, OTHERS);
+    pair_one_by_one(w, &old, &now, THINKING);
     size_t at[PART_OPAQUE + 1]; /* for each kind: what is before this in `old` has been looked at */
     for (size_t k = 0; k <= PART_OPAQUE; k++) at[k] = old.from;
-    for (size_t b = next_free(&now, now.from, false); b < now.to; b = next_free(&now, b + 1, false)) {
+    for (size_t b = next_free(&now, now.from, all); b < now.to; b = next_free(&now, b + 1, all)) {
         size_t *a = &at[view_part(now.s->canon.v, b)->kind];
         if (w->now_id_stays[b]) continue;
-        *a = next_free(&old, *a, false);
-        while (*a < old.to && !may_pair(w, *a, b)) *a = next_free(&old, *a + 1, false);
+        *a = next_free(&old, *a, all);
+        while (*a < old.to && !may_pair(w, *a, b)) *a = next_free(&old, *a + 1, all);
         if (*a < old.to) pair(w, *a, b, FOUND_SOFT);
     }
 }

@@ -60,6 +60,15 @@ static const struct span texts[] = {
     TEXT("{\"not\":\"an object\"}"),
 };
 
+/* A call whose result is not there, or not any more. */
+static bool is_unanswered(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    if (p->kind != PART_CALL || p->mate == NO_INDEX) return p->kind == PART_CALL;
+    const struct part *result = view_part(v, p->mate);
+    return (result->flags & PART_DROPPED) ||
+           (view_message(v, result->message)->flags & MESSAGE_DROPPED);
+}
+
 static void one_edit(struct rig *r, unsigned what, unsigned which) {
     static const struct why why = {"fuzz", "because"};
     struct view *v = &r->in.view;
@@ -80,7 +89,7 @@ static void one_edit(struct rig *r, unsigned what, unsigned which) {
     case 4: err = paucis__edit_drop_unit(v, why, view_message(v, message)->unit); break;
     case 5: err = paucis__edit_insert(v, why, message, NO_INDEX, text, &made); break;
     default:
-        if (!v->parts.count || view_part(v, part)->kind != PART_CALL) return;
+        if (!v->parts.count || !is_unanswered(v, part)) return;
         err = paucis__edit_insert(v, why, view_part(v, part)->message, part, text, &made);
     }
     FUZZ_CHECK(err == PAUCIS_OK || err == PAUCIS_E_INVARIANT);

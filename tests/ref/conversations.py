@@ -71,7 +71,7 @@ class Pools:
         if focus == "snippet" and rng.random() < 0.5:  # equal heads and tails, other middles
             self.results.append(mutated(rng, self.results[0]))
         self.results += [mutated(rng, rng.choice(self.results)), rng.choice(LOOKALIKES), "", "short"]
-        self.arguments = [exactly(rng, around(rng, 64)) for _ in range(rng.randrange(1, 4))]
+        self.arguments = [exactly(rng, around(rng, 64, 64, 80)) for _ in range(rng.randrange(1, 4))]
         self.arguments += [mutated(rng, rng.choice(self.arguments)), rng.choice(LOOKALIKES), "{}", ""]
         if rng.random() < 0.1:  # name and arguments that meet in one key
             self.arguments += ["b\0" + self.arguments[0]]
@@ -90,13 +90,13 @@ class Pools:
                     "content": rng.choice(self.results)}
         if kind == "tool_call":
             call = {"type": kind, "id": rng.choice(self.ids), "name": rng.choice(self.names),
-                    "arguments": rng.choice(self.arguments)}
+                    "arguments": rng.choice(self.arguments[:rng.choice((2, 9))])}
             return {**call, "thought_signature": "sig"} if rng.random() < 0.1 else call
         if kind == "thinking":
             thought = {"type": kind, "text": rng.choice(("", "hm", "wide €", "long " * 20))}
             return {**thought, "signature": "s=="} if rng.random() < 0.3 else thought
         if kind == "text":
-            return {"type": kind, "text": rng.choice(self.texts)}
+            return {"type": kind, "text": rng.choice(self.texts[:rng.choice((2, 9))])}
         media = {"type": kind, {"image": "url", "file": "path"}[kind]: "http://x/é.png"}
         return {**media, "mime_type": "image/png"} if rng.random() < 0.5 else media
 
@@ -108,7 +108,7 @@ class Pools:
         if role == "tool" and shape < 0.8:
             return [self.part("tool_result") for _ in range(rng.choice((1, 1, 1, 2, 3)))]
         if role == "assistant" and shape < 0.6:
-            calls = [self.part("tool_call") for _ in range(rng.choice((0, 1, 1, 2)))]
+            calls = [self.part("tool_call") for _ in range(rng.choice((0, 1, 1, 3)))]
             lead = ["thinking"] * (rng.random() < 0.4) + ["text"] * (rng.random() < 0.6)
             return [self.part(kind) for kind in lead] + calls
         if role in ("system", "user") and shape < 0.6:
@@ -133,11 +133,11 @@ class Pools:
 
 
 def length(rng, focus):
+    """Around the windows (4, 6, 8 messages; 22 in all), mostly with something in front of them."""
     if focus == "stream":
         return rng.choice((20, 21, 22, 22, 23, 24, 25, 26, 30, 38, rng.randrange(22, 45)))
-    if focus == "any":
-        return rng.choice((0, 1, 3, 5, 7, 9, 12, 22, rng.randrange(30)))
-    return rng.choice((0, 1, 4, 5, 6, 7, 8, 9, 9, 10, 10, 11, 12, 14, rng.randrange(24)))
+    return rng.choice((rng.randrange(12), rng.randrange(5, 14), rng.randrange(9, 20),
+                       rng.randrange(12, 30)))
 
 
 def conversation(rng, focus):
