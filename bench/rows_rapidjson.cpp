@@ -1,5 +1,5 @@
 // RapidJSON with its SSE4.2 code on: parsing into a tree, and parsing in place in a copy of the
-// body (the body itself must survive, so the copy is part of the price). One pool serves all bodies.
+// body (the body itself must survive, so the copy is part of the price). One pool serves them all.
 #ifdef __SSE4_2__
 #define RAPIDJSON_SSE42
 #endif

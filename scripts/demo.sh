@@ -17,10 +17,19 @@ echo "$(wc -c <"$body") bytes"
 say "\$ paucis check $body"
 "$paucis" check "$body" && echo "valid: no rule of its format is broken"
 
-say "\$ paucis compact -p none --stats $body"
-"$paucis" compact -p none --stats="$out/stats" "$body" >"$out/body.json"
+say "\$ paucis plan -p classic --human $body"
+"$paucis" plan -p classic --human "$body"
+
+say "\$ paucis compact -p classic --stats $body"
+"$paucis" compact -p classic --stats="$out/stats" "$body" >"$out/shorter.json"
 cat "$out/stats"
-cmp "$body" "$out/body.json" && echo "the output is the input, byte for byte"
+
+say "\$ paucis check --before $body shorter.json"
+"$paucis" check --before "$body" "$out/shorter.json" && echo "still valid: nothing was broken"
+
+say "\$ paucis compact -p none $body"
+"$paucis" compact -p none "$body" >"$out/same.json"
+cmp "$body" "$out/same.json" && echo "with nothing to cut the output is the input, byte for byte"
 
 say "The same with one message broken: a result that answers no call"
 sed 's/"tool_use_id": "toolu_0103/"tool_use_id": "toolu_9903/' "$body" >"$out/broken.json"

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum json_name {
 #define NAME(name) NAME_##name,
@@ -22,14 +23,53 @@ struct json_name_text {
 };
 extern const struct json_name_text paucis__json_names[JSON_NAMES];
 
-/* Hash table over the names, filled once per context. */
+/* Hash table over the names, filled once per context. A name is told by its length and its first and last
+ * eight bytes as words, which overlap; the middle of a longer one is compared as text. */
 #define JSON_NAME_SLOTS 256
+#define JSON_NAME_MAX 24
 struct json_name_table {
-    uint8_t at[JSON_NAME_SLOTS]; /* number of the name + 1, 0 = free */
+    struct {
+        uint64_t first, last;
+        uint32_t name, len; /* len 0: free */
+    } slot[JSON_NAME_SLOTS];
 };
 void paucis__json_names_init(struct json_name_table *t);
 
-/* The number of the name that is these bytes, JSON_NAMES if it is none. */
-size_t paucis__json_name_of(const struct json_name_table *t, const char *at, size_t len);
+struct json_name_words {
+    uint64_t first, last;
+};
+
+/* Reads 8 bytes from `at` on whatever len is. */
+static inline struct json_name_words json_name_words(const char *at, size_t len) {
+    struct json_name_words w;
+    unsigned char mask[16] = {255, 255, 255, 255, 255, 255, 255, 255};
+    memcpy(&w.first, at, 8);
+    if (len < 8) {
+        uint64_t m;
+        memcpy(&m, mask + 8 - len, 8); /* len bytes of ones in memory order */
+        w.last = w.first &= m;
+    } else {
+        memcpy(&w.last, at + len - 8, 8);
+    }
+    return w;
+}
+
+static inline size_t json_name_slot(struct json_name_words w, size_t len) {
+    return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 56);
+}
+
+/* The number of the name that is these bytes, JSON_NAMES if it is none. `room` bytes may be read. */
+static inline size_t json_name_of(const struct json_name_table *t, const char *at, size_t len,
+                                  size_t room) {
+    if (!len || len > JSON_NAME_MAX || room < 8) return JSON_NAMES;
+    struct json_name_words w = json_name_words(at, len);
+    for (size_t i = json_name_slot(w, len); t->slot[i].len; i = (i + 1) % JSON_NAME_SLOTS) {
+        if (t->slot[i].first != w.first || t->slot[i].last != w.last || t->slot[i].len != len)
+            continue;
+        if (len <= 16 || memcmp(paucis__json_names[t->slot[i].name].text + 8, at + 8, 8) == 0)
+            return t->slot[i].name;
+    }
+    return JSON_NAMES;
+}
 
 #endif

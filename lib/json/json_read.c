@@ -68,7 +68,8 @@ static inline paucis_err reader_string(struct reader *r, bool tag) {
     }
     r->at = end + 1;
     if (tag && !flags && r->j->names) {
-        size_t name = paucis__json_name_of(r->j->names, r->j->body + from + 1, end - from - 1);
+        const char *text = r->j->body + from + 1;
+        size_t name = json_name_of(r->j->names, text, end - from - 1, r->size - from - 1);
         r->tag_next = name == NAME_role || name == NAME_type;
         if (name != JSON_NAMES) return reader_push(r, from, name, STRING_UNUSUAL);
     }

@@ -1,16 +1,16 @@
 /* See align.h. First what can be told by itself, in the order of how much it can be trusted: a part
  * whose id, whole value or text occurs once on each side is the same part wherever it stands. These
- * are the fixed points, and messages that share one are the same message. What occurs several times is
- * then matched in order between them, and what is left is matched by its place, first inside a
- * message, then in the gaps: one by one if both sides have equally many there, else kind by kind. Every
- * round is one pass with a hash table. */
+ * are the fixed points, and messages that share one are the same message. What occurs several times
+ * is then matched in order between them, and what is left is matched by its place, first inside a
+ * message, then in the gaps: one by one if both sides have equally many there, else kind by kind.
+ * Every round is one pass with a hash table. */
 #include "plan/align.h"
 
 enum key { BY_NAME, BY_NAME_AND_VALUE, BY_VALUE, BY_TEXT };
 
 struct entry {
-    uint64_t key;     /* 0: free */
-    uint32_t old;     /* first part of `old` that has it and is not used up */
+    uint64_t key; /* 0: free */
+    uint32_t old; /* first part of `old` that has it and is not used up */
     uint32_t olds, nows;
 };
 
@@ -273,7 +273,7 @@ paucis_err paucis__align(struct alignment *x) {
     static const struct {
         enum key by;
         bool once;
-    } rounds[] = {{BY_NAME, true},   {BY_VALUE, true}, {BY_TEXT, true}, {BY_NAME_AND_VALUE, false},
+    } rounds[] = {{BY_NAME, true},  {BY_VALUE, true},  {BY_TEXT, true}, {BY_NAME_AND_VALUE, false},
                   {BY_NAME, false}, {BY_VALUE, false}, {BY_TEXT, false}};
     struct work w;
     if (!work_init(&w, x)) return PAUCIS_E_NOMEM;

@@ -1,5 +1,5 @@
-/* Which part of one body is which part of another: two versions of the same conversation, one of them
- * with texts replaced, units dropped or messages added. */
+/* Which part of one body is which part of another: two versions of the same conversation, one of
+ * them with texts replaced, units dropped or messages added. */
 #ifndef PAUCIS_ALIGN_H
 #define PAUCIS_ALIGN_H
 
@@ -20,9 +20,10 @@ struct side {
 
 struct alignment {
     struct side old, now;
-    uint8_t *found;      /* for each part of `now` */
-    bool thinking_apart; /* thinking is an element by itself and says nothing about the message it is
-                            counted to (Responses) */
+    uint8_t *found; /* for each part of `now` */
+    /* Thinking is an element by itself and says nothing about the message it is counted to
+     * (Responses). */
+    bool thinking_apart;
 };
 
 /* Both canons must have been read. Linear. Errors: NOMEM. */

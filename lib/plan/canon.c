@@ -1,6 +1,7 @@
-/* See canon.h. The nodes are walked backwards: a closing node opens a frame, its opening node closes it
- * and hands the result to the frame around it, so each value is complete when its container needs it.
- * In an object the value comes before its key; members are added up, which forgets their order. */
+/* See canon.h. The nodes are walked backwards: a closing node opens a frame, its opening node
+ * closes it and hands the result to the frame around it, so each value is complete when its
+ * container needs it. In an object the value comes before its key; members are added up, which
+ * forgets their order. */
 #include "plan/canon.h"
 
 #include "limits.h"

@@ -1,10 +1,11 @@
-/* What a JSON value says, as one number: equal for two values that differ only in whitespace, in the
- * order of keys, in the spelling of strings or in cache marks. Comparing two bodies then means comparing
- * numbers. The hash is seeded and 64 bits wide, so that equal numbers are taken for equal values.
+/* What a JSON value says, as one number: equal for two values that differ only in whitespace, in
+ * the order of keys, in the spelling of strings or in cache marks. Comparing two bodies then means
+ * comparing numbers. The hash is seeded and 64 bits wide: equal numbers are taken for equal values.
  *
  *   {"a":"x","b":[1]}  =  { "b":[1], "a":"\u0078", "cache_control":{...} }
  *
- * A string under "content" or "system" counts as an array with one text block, which it is short for. */
+ * A string under "content" or "system" counts as an array with one text block, which it is short
+ * for. */
 #ifndef PAUCIS_CANON_H
 #define PAUCIS_CANON_H
 

@@ -12,14 +12,14 @@
 #include "plan/check.h"
 #include "plan/thinking.h"
 
-enum { /* what a row is about */
-    MAY_GO = 1,     /* absence is fine */
-    MAY_CHANGE = 2, /* another value is fine */
-    OWN_RULE = 4,   /* a new one breaks this rule, not G3 */
-    DEEP = 8,       /* counts at any depth, also in blocks that cannot be aligned */
-    MARK = 16,      /* a cache mark */
-    SIGNATURE = 32, /* of Gemini: required on the calls of the current turn */
-    FREE = 64       /* anything may stand below */
+enum {                 /* what a row is about */
+       MAY_GO = 1,     /* absence is fine */
+       MAY_CHANGE = 2, /* another value is fine */
+       OWN_RULE = 4,   /* a new one breaks this rule, not G3 */
+       DEEP = 8,       /* counts at any depth, also in blocks that cannot be aligned */
+       MARK = 16,      /* a cache mark */
+       SIGNATURE = 32, /* of Gemini: required on the calls of the current turn */
+       FREE = 64       /* anything may stand below */
 };
 
 /* Formats are named by their letter in FORMATS.md; * is all of them. */
@@ -30,7 +30,7 @@ static const struct field {
     const char *rule, *text;
 } fields[] = {
 #define FIELD(format, key, flags, rule, text) \
-    {format, flags, {key, sizeof(key) - 1}, rule, text}
+    { format, flags, {key, sizeof(key) - 1}, rule, text }
     FIELD('*', "cache_control", MARK | OWN_RULE, "G13", "a cache mark came, went or changed"),
     FIELD('*', "prompt_cache_breakpoint", MARK | OWN_RULE, "G13",
           "a cache mark came, went or changed"),
@@ -66,7 +66,8 @@ static const struct field {
     FIELD('C', "phase", 0, "C-R16", "the phase was altered or is gone"),
 
     FIELD('D', "id", MAY_GO, "G7", "an id was rewritten"),
-    FIELD('D', "thoughtSignature", SIGNATURE | OWN_RULE, "D-R5", "a signature came, went or changed"),
+    FIELD('D', "thoughtSignature", SIGNATURE | OWN_RULE, "D-R5",
+          "a signature came, went or changed"),
     FIELD('D', "thought_signature", SIGNATURE | OWN_RULE, "D-R5",
           "a signature came, went or changed"),
 
@@ -83,7 +84,7 @@ static const struct whole {
     bool summary; /* the last of them may not go at all, others may go with their message */
 } wholes[] = {
 #define WHOLE(format, type, rule, summary) \
-    {format, {type, sizeof(type) - 1}, rule, "a " type " was altered or is gone", summary}
+    { format, {type, sizeof(type) - 1}, rule, "a " type " was altered or is gone", summary }
     WHOLE('B', "compaction", "B-R29", true),
     WHOLE('B', "fallback", "B-R30", false),
     WHOLE('B', "mcp_tool_listing", "B-R30", false),
@@ -91,8 +92,8 @@ static const struct whole {
 #undef WHOLE
 };
 
-/* No message or block of any format has this many members; such an object is not looked into. It keeps
- * the comparison of two objects from growing with the square. */
+/* No message or block of any format has this many members; such an object is not looked into. It
+ * keeps the comparison of two objects from growing with the square. */
 enum { MANY_KEYS = 48 };
 
 struct pair {
@@ -239,7 +240,8 @@ static void compare_objects(struct compare *x, const struct place *at, size_t ol
 /* What kind of block this is: its type, or its first key where there is none. */
 static uint64_t tag_of(const struct compare *x, const struct canon *c, size_t node) {
     const struct json *j = c->v->j;
-    if (!json_is_object(j, node) || is_big(c, node)) return (uint64_t)(unsigned char)json_type(j, node);
+    if (!json_is_object(j, node) || is_big(c, node))
+        return (uint64_t)(unsigned char)json_type(j, node);
     size_t type = value_of(c, node, x->type);
     return c->at[type ? type : node + 1];
 }
@@ -377,7 +379,8 @@ static void compare_messages(struct compare *x) {
         if (x->x.now.twin[i] == NO_INDEX) continue;
         const struct message *m = view_message(x->now->v, i);
         const struct message *o = view_message(x->old->v, x->x.now.twin[i]);
-        if (!json_is_object(x->now->v->j, m->last) || !json_is_object(x->old->v->j, o->last)) continue;
+        if (!json_is_object(x->now->v->j, m->last) || !json_is_object(x->old->v->j, o->last))
+            continue;
         if (is_one_part(x->now->v, m) || is_one_part(x->old->v, o)) continue;
         struct place at = {.message = (uint32_t)i, .firm = x->firm[i], .flat = true};
         compare_objects(x, &at, o->last, m->last);
@@ -399,11 +402,10 @@ static void check_ties(const struct compare *x) {
         } else if (reasoning != NO_INDEX && x->x.old.mate[reasoning] == NO_INDEX &&
                    x->x.old.mate[i] != NO_INDEX) {
             uint32_t now = view_part(x->now->v, x->x.old.mate[i])->message;
-            size_t item = view_message(x->now->v, now)->last;
-            size_t id = json_get(x->now->v->j, item, "id");
-            if (id && now != said)
-                report(x, "C-R4", now, id, "the reasoning that produced this item is gone");
+            if (now == said) continue;
             said = now;
+            size_t id = json_get(x->now->v->j, view_message(x->now->v, now)->last, "id");
+            if (id) report(x, "C-R4", now, id, "the reasoning that produced this item is gone");
         }
     }
 }
@@ -414,8 +416,11 @@ static char format_letter(const struct view *v) {
     static const struct {
         const char *name;
         char letter;
-    } letters[] = {{"openai-chat", 'A'}, {"anthropic", 'B'}, {"openai-responses", 'C'},
-                   {"gemini", 'D'},      {"bedrock", 'E'}};
+    } letters[] = {{"openai-chat", 'A'},
+                   {"anthropic", 'B'},
+                   {"openai-responses", 'C'},
+                   {"gemini", 'D'},
+                   {"bedrock", 'E'}};
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (!strcmp(v->format->name, letters[i].name)) return letters[i].letter;
     return 0;

@@ -1,18 +1,18 @@
-/* See thinking.h. Thinking is sealed: it stays as it was returned or goes. On bound models it is also
- * only valid behind the prefix it was made with: system, tools and every block before it that is not
- * itself thinking. The prefix is a running number over the blocks; neighbours of one role run on as
- * the provider joins them, and a compaction block makes it begin anew.
+/* See thinking.h. Thinking is sealed: it stays as it was returned or goes. On bound models it is
+ * also only valid behind the prefix it was made with: system, tools and every block before it that
+ * is not itself thinking. The prefix is a running number over the blocks; neighbours of one role
+ * run on as the provider joins them, and a compaction block makes it begin anew.
  *
  *   system+tools  user q1  | thinking |  text a1  user q2  | thinking |  text a2
  *   ^ 0x1f..      ^ 0x83..   ^ bound to 0x83..             ^ bound to what has run up here */
 #include "plan/thinking.h"
 
 struct prefix {
-    uint64_t *at;      /* for each thinking part: the number before it */
-    bool *replies;     /* ... and whether only assistant blocks stand between it and `whole` */
-    uint64_t total;    /* the whole body */
-    uint64_t summary;  /* the last compaction block, 0 if there is none */
-    size_t judged;     /* parts before this are older than that and ignored by the provider */
+    uint64_t *at;     /* for each thinking part: the number before it */
+    bool *replies;    /* ... and whether only assistant blocks stand between it and `whole` */
+    uint64_t total;   /* the whole body */
+    uint64_t summary; /* the last compaction block, 0 if there is none */
+    size_t judged;    /* parts before this are older than that and ignored by the provider */
 };
 
 struct judge {
@@ -123,9 +123,9 @@ struct run {
     const struct canon *c;
     struct prefix *out;
     uint64_t base, h, whole;
-    uint64_t role;   /* of the message before */
-    bool assistant;  /* the present message is the assistant's */
-    bool after;      /* see prefix.replies */
+    uint64_t role;  /* of the message before */
+    bool assistant; /* the present message is the assistant's */
+    bool after;     /* see prefix.replies */
 };
 
 static void run_add(struct run *r, uint64_t x) {
@@ -222,7 +222,8 @@ static void judge_kept(const struct judge *t, struct binding *b, size_t part) {
         report(t, "B-R16", part, "thinking between this and the one before it was removed");
     b->expected = b->number[mate] + 1;
     if (mate >= b->old.judged && b->old.at[mate] != b->now.at[part])
-        report(t, "B-R15", part, "something before this thinking differs from what it was made with");
+        report(t, "B-R15", part,
+               "something before this thinking differs from what it was made with");
 }
 
 static void judge_new(const struct judge *t, struct binding *b, size_t part, size_t run) {
@@ -244,17 +245,18 @@ static paucis_err judge_binding(const struct judge *t) {
     const struct view *v = t->x->now.canon.v;
     struct binding b = {.expected = NO_INDEX, .reply = NO_INDEX};
     PAUCIS_TRY(prefix_read(&b.old, &t->x->old.canon, 0));
-    PAUCIS_TRY(prefix_read(&b.now, &t->x->now.canon,
-                           t->against == AGAINST_SENT ? b.old.total : 0));
+    PAUCIS_TRY(prefix_read(&b.now, &t->x->now.canon, t->against == AGAINST_SENT ? b.old.total : 0));
     if (t->against == AGAINST_SENT && b.now.summary && b.now.summary != b.old.summary)
         return PAUCIS_OK; /* the reply was a summary, which now stands for what was sent */
     b.number = count_thinking(t->x->old.canon.v, &b.total);
     if (!b.number) return PAUCIS_E_NOMEM;
     for (size_t p = 0; p < v->parts.count; p++)
-        if (view_part(v, p)->kind == PART_THINKING && t->x->now.mate[p] != NO_INDEX) b.last_kept = p;
+        if (view_part(v, p)->kind == PART_THINKING && t->x->now.mate[p] != NO_INDEX)
+            b.last_kept = p;
     for (size_t m = 0, run = 0; m < v->messages.count; m++) {
         if (!m || !is_assistant(v, m - 1)) run = m;
-        for (size_t p = view_message(v, m)->part, to = p + view_message(v, m)->nparts; p < to; p++) {
+        for (size_t p = view_message(v, m)->part, to = p + view_message(v, m)->nparts; p < to;
+             p++) {
             if (view_part(v, p)->kind != PART_THINKING || p < b.now.judged) continue;
             if (t->x->now.mate[p] != NO_INDEX)
                 judge_kept(t, &b, p);

@@ -198,8 +198,8 @@ struct span paucis__view_string(struct view *v, size_t node) {
 bool paucis__view_same_string(struct view *v, size_t a, size_t b) {
     const struct node *x = json_node(v->j, a), *y = json_node(v->j, b);
     struct span s = json_inner(v->j, a), t = json_inner(v->j, b);
-    if (!x->escaped) return paucis__json_equals(v->j, b, s.at, s.len);
-    if (!y->escaped) return paucis__json_equals(v->j, a, t.at, t.len);
+    if (!x->escaped) return json_is_text(v->j, b, s.at, s.len);
+    if (!y->escaped) return json_is_text(v->j, a, t.at, t.len);
     if (!x->unusual && !y->unusual) /* one spelling each: equal texts have equal bytes */
         return s.len == t.len && memcmp(s.at, t.at, s.len) == 0;
     s = paucis__view_string(v, a);
