@@ -174,9 +174,10 @@ static void api_count(paucis_stats *st, const struct settings *s, const struct c
             st->final_tokens = c->final_tokens;
             st->budget_met = c->final_tokens <= s->budget;
         }
-        uint64_t hits = c->dedup_hits + c->snippet_hits + c->elided_messages;
-        if (o && o->log && (hits || c->total_bytes_saved))
-            o->log(o->log_ud, s->list[i]->name, hits, c->total_bytes_saved);
+        uint64_t saved = c->total_bytes_saved + c->elided_bytes;
+        if (o->log && saved)
+            o->log(o->log_ud, s->list[i]->name,
+                   c->dedup_hits + c->snippet_hits + c->elided_messages, saved);
     }
 }
 

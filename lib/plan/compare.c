@@ -1,5 +1,5 @@
-/* The rules seen only by comparing two bodies. The parts of both are aligned (align.h); each pair is
- * then compared member by member with a table of what may not change, go or come:
+/* The rules seen only by comparing two bodies. The parts of both are aligned (align.h); each pair
+ * is then compared member by member with a table of what may not change, go or come:
  *
  *   before  {"type":"tool_use","id":"t1","name":"ls","input":{...},"cache_control":{...}}
  *   now     {"type":"tool_use","id":"t2","name":"ls","input":{...},"note":1}
@@ -229,6 +229,7 @@ static void compare_objects(struct compare *x, const struct place *at, size_t ol
     if (is_big(x->old, old) || is_big(x->now, now)) return;
     for (JSON_EACH_KEY(b, k, now)) {
         uint64_t key = x->now->at[k];
+        if (value_of(x->now, now, key) != k + 1) continue; /* a later one of this key counts */
         compare_member(x, at, value_of(x->old, old, key), k + 1, field_of(x, key));
     }
     for (JSON_EACH_KEY(a, k, old)) {
@@ -387,7 +388,7 @@ static void compare_messages(struct compare *x) {
     }
 }
 
-/* ---- Responses: reasoning and what it produced ------------------------------------------------ */
+/* ---- Responses: reasoning and what it produced --------------------------------------------- */
 
 /* An item that was made from reasoning says so by its id; without the reasoning it goes without. */
 static void check_ties(const struct compare *x) {

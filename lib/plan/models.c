@@ -46,8 +46,8 @@ static int short_number(struct span s, size_t *i) {
     return *i - from == 1 || *i - from == 2 ? n : -1;
 }
 
-/* The version is the first number in the name, with the number right behind it: opus-4-5-20251101 is
- * 4.5, 3-7-sonnet is 3.7, sonnet-4-20250514 is 4.0. */
+/* The version is the first number in the name, with the number right behind it: opus-4-5-20251101
+ * is 4.5, 3-7-sonnet is 3.7, sonnet-4-20250514 is 4.0. */
 static bool is_newer_than_5(struct span name) {
     size_t i = sizeof CLAUDE - 1;
     while (i < name.len && !is_digit(name.at[i])) i++;

@@ -57,6 +57,7 @@ static paucis_err elide(struct fit *f, size_t i, size_t part, const char *form, 
     f->bytes[i] = f->bytes[i] - len + text.len;
     f->total += tokens_of(p, f->bytes[i]);
     p->counts->elided_messages++;
+    p->counts->elided_bytes += saturating_sub(len, text.len);
     return PAUCIS_OK;
 }
 

@@ -38,6 +38,7 @@ struct option {
 struct counts {
     uint64_t dedup_hits, snippet_hits, total_bytes_saved;
     uint64_t original_tokens, final_tokens, elided_messages;
+    uint64_t elided_bytes; /* what the budget saved; the classic counters leave it out */
 };
 
 /* One run of one strategy. */

@@ -1,5 +1,5 @@
-/* What several unit tests need: files, sample bodies, a seeded generator, an allocator that counts and
- * fails, and a body opened as a view. */
+/* What several unit tests need: files, sample bodies, a seeded generator, an allocator that
+ * counts and fails, and a body opened as a view. */
 #ifndef PAUCIS_TEST_SUPPORT_H
 #define PAUCIS_TEST_SUPPORT_H
 
@@ -46,7 +46,8 @@ void files_free(struct files *f);
 
 /* ---- sample bodies ------------------------------------------------------------------------- */
 
-/* A body a format with many kinds of part in it and none of its rules broken, as text for bytes_quoted. */
+/* A body a format with many kinds of part in it and none of its rules broken, as text for
+ * bytes_quoted. */
 struct sample {
     const char *format, *body;
 };
@@ -63,14 +64,14 @@ size_t random_below(uint64_t *state, size_t n); /* 0 .. n-1 */
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* An allocator that knows every block's size, compares it with what it is told, moves a block on every
- * resize, and fails on demand. */
+/* An allocator that knows every block's size, compares it with what it is told, moves a block on
+ * every resize, and fails on demand. */
 struct counter {
-    size_t calls;          /* allocations and growths asked for */
-    size_t blocks, held;   /* now */
-    size_t peak;           /* most bytes held */
-    size_t wrong_sizes;    /* times the old size was not the true one */
-    size_t fail_from;      /* calls with these numbers (from 0) fail; SIZE_MAX none */
+    size_t calls;        /* allocations and growths asked for */
+    size_t blocks, held; /* now */
+    size_t peak;         /* most bytes held */
+    size_t wrong_sizes;  /* times the old size was not the true one */
+    size_t fail_from;    /* calls with these numbers (from 0) fail; SIZE_MAX none */
     size_t fail_to;
 };
 

@@ -3,9 +3,9 @@
  *   static void adds(void) { CHECK_EQ(1 + 1, 2); }
  *   int main(void) { return TEST_RUN(CASE(adds)); }
  *
- * A check that fails says where and what, is counted, and the case goes on; each gives a bool, so that
- * a case may stop itself. TEST_NOTE says what the case is at, and is printed with a failure. Naming
- * cases on the command line is left out on purpose: all of them together take seconds. */
+ * A check that fails says where and what, is counted, and the case goes on; each gives a bool, so
+ * that a case may stop itself. TEST_NOTE says what the case is at, and is printed with a failure.
+ * There is no way to run some of the cases only: all of them take seconds. */
 #ifndef PAUCIS_TEST_H
 #define PAUCIS_TEST_H
 
@@ -20,7 +20,7 @@ struct test_case {
     void (*run)(void);
 };
 
-#define TEST_SKIPPED 77     /* exit code for ctest */
+#define TEST_SKIPPED 77      /* exit code for ctest */
 #define TEST_SHOWN_FAULTS 10 /* a case; the rest are only counted */
 
 struct test_state {
@@ -33,8 +33,7 @@ static inline struct test_state *test_state(void) {
     return &s;
 }
 
-#define TEST_NOTE(...) \
-    ((void)snprintf(test_state()->note, sizeof test_state()->note, __VA_ARGS__))
+#define TEST_NOTE(...) ((void)snprintf(test_state()->note, sizeof test_state()->note, __VA_ARGS__))
 
 /* True if this fault is still to be shown; then the text may be printed behind. */
 static inline bool test_fault(const char *file, int line) {
@@ -105,9 +104,10 @@ static inline int test_run(const struct test_case *cases, size_t n) {
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define CASE(function) {#function, function}
-#define TEST_RUN(...)                                              \
-    test_run((const struct test_case[]){__VA_ARGS__},              \
+#define CASE(function) \
+    { #function, function }
+#define TEST_RUN(...)                                 \
+    test_run((const struct test_case[]){__VA_ARGS__}, \
              sizeof((const struct test_case[]){__VA_ARGS__}) / sizeof(struct test_case))
 
 #endif

@@ -197,11 +197,11 @@ static void options_by_name(void) {
         const char *key, *val;
         paucis_err want;
     } rows[] = {
-        {"format", "anthropic", PAUCIS_OK},      {"format", "x", PAUCIS_E_ARG},
-        {"policy", "none", PAUCIS_OK},           {"policy", "x", PAUCIS_E_ARG},
-        {"kernel", "portable", PAUCIS_OK},       {"kernel", "x", PAUCIS_E_ARG},
-        {"no such option", "1", PAUCIS_E_ARG},   {NULL, "1", PAUCIS_E_ARG},
-        {"format", NULL, PAUCIS_E_ARG},          {"", "", PAUCIS_E_ARG},
+        {"format", "anthropic", PAUCIS_OK},    {"format", "x", PAUCIS_E_ARG},
+        {"policy", "none", PAUCIS_OK},         {"policy", "x", PAUCIS_E_ARG},
+        {"kernel", "portable", PAUCIS_OK},     {"kernel", "x", PAUCIS_E_ARG},
+        {"no such option", "1", PAUCIS_E_ARG}, {NULL, "1", PAUCIS_E_ARG},
+        {"format", NULL, PAUCIS_E_ARG},        {"", "", PAUCIS_E_ARG},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         paucis_kv kv = {rows[i].key, rows[i].val};
@@ -265,8 +265,9 @@ static void no_space(void) {
         CHECK_EQ(e.code, PAUCIS_E_NOSPACE);
         for (size_t i = 0; i < sizeof dst; i++) CHECK_EQ(dst[i], 0x77);
     }
-    CHECK_EQ(paucis_compact_into(ctx, body, sizeof body - 1, NULL, dst, sizeof body - 1, &n, NULL, &e),
-             PAUCIS_OK);
+    CHECK_EQ(
+        paucis_compact_into(ctx, body, sizeof body - 1, NULL, dst, sizeof body - 1, &n, NULL, &e),
+        PAUCIS_OK);
     CHECK_BYTES(dst, n, body, sizeof body - 1);
     CHECK_EQ(dst[sizeof body - 1], 0x77);
 }
@@ -325,8 +326,8 @@ static void unknown_formats(void) {
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
-/* Every policy on every body: plan and compact agree, compact_into fits where bound says so, and the
- * edits can be read when the body is gone (rule a). */
+/* Every policy on every body: plan and compact agree, compact_into fits where bound says so, and
+ * the edits can be read when the body is gone (rule a). */
 static void check_plan(const struct file *f, const char *policy) {
     struct bytes b = bytes_copy(f->body.at, f->body.len);
     paucis_opts o = options();
@@ -391,7 +392,8 @@ static void breaks_are_rules(void) {
         size_t n = 0, last = 0;
         paucis_check_with with = {f.at[0].body.at, f.at[0].body.len, b->at, b->len};
         TEST_NOTE("%s", f.at[i].name);
-        paucis_err err = paucis_check(ctx, b->at, b->len, NULL, i % 2 ? NULL : &with, &list, &n, NULL);
+        paucis_err err =
+            paucis_check(ctx, b->at, b->len, NULL, i % 2 ? NULL : &with, &list, &n, NULL);
         CHECK(err == PAUCIS_OK || err == PAUCIS_E_FORMAT);
         for (size_t k = 0; k < n; k++) {
             CHECK(is_rule(list[k].rule));
@@ -519,12 +521,11 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code = TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
-                        CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name),
-                        CASE(identity), CASE(no_space), CASE(reuse_after_errors),
-                        CASE(unknown_formats), CASE(plans), CASE(breaks_are_rules),
-                        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels),
-                        CASE(memory));
+    int code = TEST_RUN(
+        CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments), CASE(option_sizes),
+        CASE(statistics_sizes), CASE(options_by_name), CASE(identity), CASE(no_space),
+        CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans), CASE(breaks_are_rules),
+        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }

@@ -1,4 +1,4 @@
-/* The rules that are seen only by comparing two bodies. Most cases are a body and a change to it. */
+/* The rules that are seen only by comparing two bodies. Most cases are one body and one change. */
 #include "format/format.h"
 #include "plan/check.h"
 #include "plan/models.h"

@@ -1,7 +1,7 @@
-/* Bodies made to hurt: deep, wide, long, repeated, cut. Each gives a clear error or the right result,
- * and its memory grows with its size and no faster: every body is made twice, once double as large, and
- * the most bytes held and the number of allocations are compared. Time is not measured here, but work
- * that grew with the square would not end. */
+/* Bodies made to hurt: deep, wide, long, repeated, cut. Each gives a clear error or the right
+ * result, and its memory grows with its size and no faster: every body is made twice, once
+ * double as large, and the most bytes held and the number of allocations are compared. Time is
+ * not measured here, but work that grew with the square would not end. */
 #include "paucis/paucis.h"
 
 #include "limits.h"
@@ -54,8 +54,9 @@ static struct bytes numbered(const char *head, const char *form, size_t n, const
 }
 
 #define CHAT_HEAD "{'model':'m','messages':["
-#define TOOL_CALL(id) \
-    "{'role':'assistant','content':null,'tool_calls':[{'id':'" id "','type':'function'," \
+#define TOOL_CALL(id)                                             \
+    "{'role':'assistant','content':null,'tool_calls':[{'id':'" id \
+    "','type':'function',"                                        \
     "'function':{'name':'f','arguments':'{}'}}]}"
 #define TOOL_RESULT(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
 
@@ -93,13 +94,15 @@ static struct bytes escaped_keys(size_t n) {
     return numbered(CHAT_HEAD "{'role':'user','content':'x',", "'\\u006b#':1", n, "}]}");
 }
 static struct bytes many_parts(size_t n) {
-    return numbered(CHAT_HEAD "{'role':'user','content':[", "{'type':'text','text':'#'}", n, "]}]}");
+    return numbered(CHAT_HEAD "{'role':'user','content':[", "{'type':'text','text':'#'}", n,
+                    "]}]}");
 }
 static struct bytes many_blocks(size_t n) {
-    return numbered("{'max_tokens':1,'messages':[{'role':'user','content':'q'},{'role':'assistant',"
-                    "'content':[{'type':'tool_use','id':'t','name':'f','input':{}}]},"
-                    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':[",
-                    "{'type':'text','text':'#'}", n, "]}]}]}");
+    return numbered(
+        "{'max_tokens':1,'messages':[{'role':'user','content':'q'},{'role':'assistant',"
+        "'content':[{'type':'tool_use','id':'t','name':'f','input':{}}]},"
+        "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':[",
+        "{'type':'text','text':'#'}", n, "]}]}]}");
 }
 static struct bytes many_calls(size_t n) {
     return numbered(CHAT_HEAD, TOOL_CALL("c#") "," TOOL_RESULT("c#"), n, "]}");
@@ -145,10 +148,12 @@ static struct bytes cache_marks(size_t n) {
     return numbered("{'max_tokens':1,'system':'s','messages':[{'role':'user','content':[",
                     "{'type':'text','text':'x','cache_control':{'type':'ephemeral'}}", n, "]}]}");
 }
-static struct bytes nested_arguments(size_t n) { /* JSON in a string, of every depth a rule may read */
+static struct bytes nested_arguments(
+    size_t n) { /* JSON in a string, of every depth a rule may read */
     struct maker m = {NULL, 0, 0};
-    put(&m, CHAT_HEAD "{'role':'assistant','content':null,'tool_calls':[{'id':'c','type':'function',"
-            "'function':{'name':'f','arguments':'");
+    put(&m, CHAT_HEAD
+        "{'role':'assistant','content':null,'tool_calls':[{'id':'c','type':'function',"
+        "'function':{'name':'f','arguments':'");
     for (size_t i = 0; i < n; i++) put(&m, "{\\'a\\':");
     put(&m, "'}}]}]}");
     return done(&m);
@@ -158,21 +163,23 @@ static struct bytes long_string(size_t n) {
                         "\"}]}");
 }
 static struct bytes long_escapes(size_t n) {
-    return bytes_repeat("{\"messages\":[{\"role\":\"user\",\"content\":\"", "\\u0001\\ud800\\n\\/", n,
-                        "\"}]}");
+    return bytes_repeat("{\"messages\":[{\"role\":\"user\",\"content\":\"", "\\u0001\\ud800\\n\\/",
+                        n, "\"}]}");
 }
 static struct bytes long_key(size_t n) {
-    return bytes_repeat("{\"max_tokens\":1,\"system\":\"s\",\"messages\":[{\"role\":\"user\","
-                        "\"content\":[{\"type\":\"text\",\"text\":\"x\",\"", "abcdefgh", n,
-                        "\":1}]}]}");
+    return bytes_repeat(
+        "{\"max_tokens\":1,\"system\":\"s\",\"messages\":[{\"role\":\"user\","
+        "\"content\":[{\"type\":\"text\",\"text\":\"x\",\"",
+        "abcdefgh", n, "\":1}]}]}");
 }
 static struct bytes white_space(size_t n) {
     return bytes_repeat("{\"messages\"", " \n\t\r", n, ":[]}");
 }
 static struct bytes spaces_after_strings(size_t n) {
-    return bytes_repeat("{\"contents\":[{\"role\":\"user\",\"parts\":[{\"functionResponse\":"
-                        "{\"name\":\"f\",\"response\":{\"r\":[\"x\"", ",\"y\"        ", n,
-                        "]}}}]}]}");
+    return bytes_repeat(
+        "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"functionResponse\":"
+        "{\"name\":\"f\",\"response\":{\"r\":[\"x\"",
+        ",\"y\"        ", n, "]}}}]}]}");
 }
 static struct bytes backslashes(size_t n) { return bytes_repeat("[\"", "\\\\", n, "\"]"); }
 static struct bytes unclosed_string(size_t n) { return bytes_repeat("[\"", "abcdefgh", n, ""); }
@@ -382,7 +389,8 @@ static const struct {
     paucis_err want;
     size_t pos;
 } smalls[] = {
-#define SMALL(text, want, pos) {text, sizeof(text) - 1, want, pos}
+#define SMALL(text, want, pos) \
+    { text, sizeof(text) - 1, want, pos }
     SMALL("\0", PAUCIS_E_PARSE, 0),
     SMALL("{\"messages\":[]}\0", PAUCIS_E_PARSE, 15),
     SMALL("{\"a\0b\":1}", PAUCIS_E_PARSE, 3),
@@ -456,7 +464,8 @@ static void cut_everywhere(void) {
     files_free(&f);
 }
 
-/* One byte changed anywhere: whatever it is then, it is answered; and JSON comes out as it went in. */
+/* One byte changed anywhere: whatever it is then, it is answered; and JSON comes out as it went
+ * in. */
 static void mutated(void) {
     struct files f = files_bodies();
     uint64_t seed = 7;

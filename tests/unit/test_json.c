@@ -1,6 +1,7 @@
-/* The reader: every kernel this machine can run against the others and against reference.c, on the
- * public test suite, on hand-picked and mutated bodies, on strings made to trip a kernel at the borders
- * of its 64-byte blocks, and on all of UTF-8. Bodies lie in blocks of exactly their size. */
+/* The reader: every kernel this machine can run against the others and against reference.c, on
+ * the public test suite, on hand-picked and mutated bodies, on strings made to trip a kernel at
+ * the borders of its 64-byte blocks, and on all of UTF-8. Bodies lie in blocks of exactly their
+ * size. */
 #include "json/json.h"
 
 #include "limits.h"
@@ -295,8 +296,8 @@ static void mutations(void) {
 
 /* ---- strings ------------------------------------------------------------------------------- */
 
-/* Do all kernels find the end of the string that begins at `from` where the reference does? The flags
- * count only if it is good. */
+/* Do all kernels find the end of the string that begins at `from` where the reference does? The
+ * flags count only if it is good. */
 static bool same_string(const char *body, size_t from, size_t size) {
     const uint8_t *p = (const uint8_t *)body;
     unsigned want_flags = 0;
@@ -329,22 +330,57 @@ static void put_times(struct draft *d, const char *text, size_t len, size_t time
     while (times--) put(d, text, len);
 }
 
-#define PIECE(literal) {literal, sizeof(literal) - 1}
+#define PIECE(literal) \
+    { literal, sizeof(literal) - 1 }
 static const struct {
     const char *text;
     size_t len;
-} good_pieces[] = {
-    PIECE("\\\""),         PIECE("\\\\"),     PIECE("\\n"),           PIECE("\\/"),
-    PIECE("\\u0041"),      PIECE("\\uD83D"),  PIECE("\\ud83d\\udE00"), PIECE("\\u005C"),
-    PIECE("\xc2\x80"),     PIECE("\xdf\xbf"), PIECE("\xe0\xa0\x80"),  PIECE("\xed\x9f\xbf"),
-    PIECE("\xee\x80\x80"), PIECE("\xef\xbf\xbf"), PIECE("\xf0\x90\x80\x80"),
-    PIECE("\xf4\x8f\xbf\xbf"), PIECE("\x7f"), PIECE("/"), PIECE("u"), PIECE("\\t"),
-}, bad_pieces[] = {
-    PIECE("\\"),       PIECE("\\x"),         PIECE("\\u12"),     PIECE("\\u123g"), PIECE("\\\x80"),
-    PIECE("\x00"),     PIECE("\x1f"),        PIECE("\n"),        PIECE("\x80"),    PIECE("\xbf"),
-    PIECE("\xc0\x80"), PIECE("\xc1\xbf"),    PIECE("\xc3"),      PIECE("\xe0\x9f\xbf"),
-    PIECE("\xe2\x82"), PIECE("\xed\xa0\x80"), PIECE("\xf0\x8f\xbf\xbf"), PIECE("\xf4\x90\x80\x80"),
-    PIECE("\xf5\x80\x80\x80"), PIECE("\xff"), PIECE("\xf0\x90\x80"), PIECE("\""),
+} good_pieces[] =
+    {
+        PIECE("\\\""),
+        PIECE("\\\\"),
+        PIECE("\\n"),
+        PIECE("\\/"),
+        PIECE("\\u0041"),
+        PIECE("\\uD83D"),
+        PIECE("\\ud83d\\udE00"),
+        PIECE("\\u005C"),
+        PIECE("\xc2\x80"),
+        PIECE("\xdf\xbf"),
+        PIECE("\xe0\xa0\x80"),
+        PIECE("\xed\x9f\xbf"),
+        PIECE("\xee\x80\x80"),
+        PIECE("\xef\xbf\xbf"),
+        PIECE("\xf0\x90\x80\x80"),
+        PIECE("\xf4\x8f\xbf\xbf"),
+        PIECE("\x7f"),
+        PIECE("/"),
+        PIECE("u"),
+        PIECE("\\t"),
+},
+  bad_pieces[] = {
+      PIECE("\\"),
+      PIECE("\\x"),
+      PIECE("\\u12"),
+      PIECE("\\u123g"),
+      PIECE("\\\x80"),
+      PIECE("\x00"),
+      PIECE("\x1f"),
+      PIECE("\n"),
+      PIECE("\x80"),
+      PIECE("\xbf"),
+      PIECE("\xc0\x80"),
+      PIECE("\xc1\xbf"),
+      PIECE("\xc3"),
+      PIECE("\xe0\x9f\xbf"),
+      PIECE("\xe2\x82"),
+      PIECE("\xed\xa0\x80"),
+      PIECE("\xf0\x8f\xbf\xbf"),
+      PIECE("\xf4\x90\x80\x80"),
+      PIECE("\xf5\x80\x80\x80"),
+      PIECE("\xff"),
+      PIECE("\xf0\x90\x80"),
+      PIECE("\""),
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -403,9 +439,9 @@ static void backslash_runs(void) {
 /* ---- UTF-8 --------------------------------------------------------------------------------- */
 
 /* One byte of every class that the rules tell apart, and those at the edges of a class. */
-static const uint8_t classes[] = {0x00, 0x1f, 0x20, '"',  'a',  '\\', 0x7f, 0x80, 0x8f, 0x90, 0x9f,
-                                  0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
-                                  0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf8, 0xff};
+static const uint8_t classes[] = {0x00, 0x1f, 0x20, '"',  'a',  '\\', 0x7f, 0x80, 0x8f, 0x90,
+                                  0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec,
+                                  0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf8, 0xff};
 
 /* A string of `before` plain bytes, 4 bytes to be set at `place`, `after` plain ones, a quote. */
 struct stage {
@@ -445,8 +481,10 @@ static bool utf8_four(struct stage *s) {
         for (size_t b = 0; b < COUNT(classes); b++)
             for (size_t c = 0; c < COUNT(classes); c++)
                 for (size_t d = 0; d < COUNT(classes); d++) {
-                    memcpy(s->place, (char[]){(char)classes[a], (char)classes[b],
-                                              (char)classes[c], (char)classes[d]}, 4);
+                    memcpy(s->place,
+                           (char[]){(char)classes[a], (char)classes[b], (char)classes[c],
+                                    (char)classes[d]},
+                           4);
                     if (!same_string(s->body.at, 0, s->body.len)) return false;
                 }
     return true;

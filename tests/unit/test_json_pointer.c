@@ -1,4 +1,5 @@
-/* JSON pointers: the path of every node of a body, alone and all in one call, against a plain descent. */
+/* JSON pointers: the path of every node of a body, alone and all in one call, against a plain
+ * descent. */
 #include "json/json_pointer.h"
 
 #include "limits.h"
@@ -31,8 +32,8 @@ static const char *pointer_to(struct reading *r, size_t node) {
     return p;
 }
 
-/* Nodes in order, with the path each must have; a key's path is that of its value, a closing node has
- * none of its own and is left out. */
+/* Nodes in order, with the path each must have; a key's path is that of its value, a closing
+ * node has none of its own and is left out. */
 static const struct {
     const char *body;
     const char *path[12];

@@ -128,8 +128,8 @@ static struct bytes changed(const struct bytes *b) {
     return c;
 }
 
-/* The sample with the lines of its messages but the last four times over, so that lists grow more than
- * once; equal ids give breaks to write down. */
+/* The sample with the lines of its messages but the last four times over, so that lists grow
+ * more than once; equal ids give breaks to write down. */
 static struct bytes enlarged(const struct sample *s) {
     enum { TIMES = 4 };
     struct bytes b = bytes_quoted(s->body);

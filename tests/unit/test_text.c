@@ -1,5 +1,6 @@
-/* Strings to text and back: every code point in every spelling, surrogates in pairs and alone, NUL, and
- * the promise that decoded_len, quote's measure and json_equals say the same as decoding. */
+/* Strings to text and back: every code point in every spelling, surrogates in pairs and alone,
+ * NUL, and the promise that decoded_len, quote's measure and json_equals say the same as
+ * decoding. */
 #include "json/json.h"
 
 #include "reference.h"
@@ -77,7 +78,8 @@ static void every_code_point(void) {
     }
 }
 
-#define PAIR(raw, text) {raw, sizeof(raw) - 1, text, sizeof(text) - 1}
+#define PAIR(raw, text) \
+    { raw, sizeof(raw) - 1, text, sizeof(text) - 1 }
 static const struct {
     const char *raw;
     size_t rawn;
@@ -117,9 +119,9 @@ static void picked_strings(void) {
     quotes_to("", 0, "", 0);
 }
 
-/* Any text that decoding can give: quoting it makes a valid string that decodes to it again. Halves of
- * a pair that stand side by side stay two: JSON cannot tell them from one character, so they are left
- * out here, as decoding cannot give them. */
+/* Any text that decoding can give: quoting it makes a valid string that decodes to it again.
+ * Halves of a pair that stand side by side stay two: JSON cannot tell them from one character,
+ * so they are left out here, as decoding cannot give them. */
 static void random_round_trips(void) {
     size_t cases = test_is_sanitized() ? 20000 : 200000;
     uint64_t seed = 3;
@@ -144,7 +146,8 @@ static void random_round_trips(void) {
     }
 }
 
-/* json_is against decoding, on strings that are equal, cut short, longer, or spelled differently. */
+/* json_is against decoding, on strings that are equal, cut short, longer, or spelled
+ * differently. */
 static void comparing(void) {
     struct mem m = {.held = 0};
     struct json j = {.size = 0};

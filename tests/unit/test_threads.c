@@ -1,5 +1,5 @@
-/* Contexts in parallel: each thread has its own and works through all bodies in another order; every
- * answer is the one that a single thread got. A thread sanitizer sees any shared state. */
+/* Contexts in parallel: each thread has its own and works through all bodies in another order;
+ * every answer is the one that a single thread got. A thread sanitizer sees any shared state. */
 #include "paucis/paucis.h"
 
 #include <pthread.h>

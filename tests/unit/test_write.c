@@ -1,6 +1,6 @@
-/* Edits and the splice writer: a body, a few edits, and the exact bytes that must come out. Then the
- * refusals, taking edits back, and random edits on every sample and example: whatever is accepted gives
- * JSON of the same format with exactly the messages and texts that the view says. */
+/* Edits and the splice writer: a body, a few edits, and the exact bytes that must come out. Then
+ * the refusals, taking edits back, and random edits on every sample and example: whatever is
+ * accepted gives JSON of the same format with exactly the messages and texts that the view says. */
 #include "write/write.h"
 
 #include "format/format.h"
@@ -35,8 +35,7 @@ static paucis_err op_run(struct view *v, const struct op *op) {
     struct span text = op->text ? span_of(op->text, strlen(op->text)) : SPAN("");
     size_t made;
     switch (op->kind) {
-    case REPLACE:
-        return paucis__edit_replace(v, why, part_index(v, op->message, op->part), text);
+    case REPLACE: return paucis__edit_replace(v, why, part_index(v, op->message, op->part), text);
     case DROP: return paucis__edit_drop(v, why, part_index(v, op->message, op->part));
     case DROP_MESSAGE: return paucis__edit_drop_message(v, why, op->message);
     case DROP_UNIT: return paucis__edit_drop_unit(v, why, op->message);
@@ -93,19 +92,22 @@ static void run_cases(const struct write_case *c, size_t n) {
 #define FOUR(a, b, c, d) "{'messages': [ " a " ,\n" b ", " c "\t, " d " ] ,'x':1.0}"
 #define P(n) "{'type':'text','text':'" n "'}"
 #define PARTS(inside) "{'messages':[{'role':'user','content':[ " inside " ]}],'x':[]}"
-#define CALL(args) \
+#define CALL(args)                                                                     \
     "{'messages':[{'role':'assistant','content':[{'type':'tool_call','id':'c\\u0031'," \
-    "'name':'n','arguments':'" args "'}]}" 
+    "'name':'n','arguments':'" args "'}]}"
 
 static const struct write_case replaces[] = {
     {"neutral", PARTS(P("a")), {{REPLACE, 0, 0, "b", 0}}, PARTS(P("b"))},
     {"neutral", PARTS(P("a")), {{REPLACE, 0, 0, "", 0}}, PARTS(P(""))},
     {"neutral", PARTS(P("a")), {{REPLACE, 0, 0, "b", 0}, {REPLACE, 0, 0, "c", 0}}, PARTS(P("c"))},
-    {"neutral", PARTS(P("\\u0041\\\\") "," P("x")),
+    {"neutral",
+     PARTS(P("\\u0041\\\\") "," P("x")),
      {{REPLACE, 0, 0, "q\" b\\ n\n t\t z\x01 e\xc3\xa9 g\xf0\x9f\x98\x80", 0}},
      PARTS(P("q\\' b\\\\ n\\n t\\t z\\u0001 e\xc3\xa9 g\xf0\x9f\x98\x80") "," P("x"))},
     {"neutral", PARTS(P("a")), {{REPLACE, 0, 0, "\xed\xa0\x80", 0}}, PARTS(P("\\ud800"))},
-    {"neutral", "{'messages':[{'role':'user','content':'a'}]}", {{REPLACE, 0, 0, "b", 0}},
+    {"neutral",
+     "{'messages':[{'role':'user','content':'a'}]}",
+     {{REPLACE, 0, 0, "b", 0}},
      "{'messages':[{'role':'user','content':'b'}]}"},
     {"neutral", CALL("{}") "]}", {{REPLACE, 0, 0, "{\"a\":1}", 0}}, CALL("{\\'a\\':1}") "]}"},
     /* a result of several blocks: the first takes the text, the others go, media stays */
@@ -118,22 +120,37 @@ static const struct write_case replaces[] = {
 };
 
 static const struct write_case part_drops[] = {
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")), {{DROP, 0, 0, NULL, 0}},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 0, NULL, 0}},
      PARTS(P("b") ",  " P("c"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")), {{DROP, 0, 1, NULL, 0}},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 1, NULL, 0}},
      PARTS(P("a") ",  " P("c"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")), {{DROP, 0, 2, NULL, 0}},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 2, NULL, 0}},
      PARTS(P("a") " , " P("b"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")),
-     {{DROP, 0, 0, NULL, 0}, {DROP, 0, 1, NULL, 0}}, PARTS(P("c"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")),
-     {{DROP, 0, 2, NULL, 0}, {DROP, 0, 0, NULL, 0}}, PARTS(P("b"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")),
-     {{DROP, 0, 1, NULL, 0}, {DROP, 0, 2, NULL, 0}}, PARTS(P("a"))},
-    {"neutral", PARTS(P("a") " , " P("b") ",  " P("c")),
-     {{DROP, 0, 0, NULL, 0}, {REPLACE, 0, 1, "B", 0}, {DROP, 0, 2, NULL, 0}}, PARTS(P("B"))},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 0, NULL, 0}, {DROP, 0, 1, NULL, 0}},
+     PARTS(P("c"))},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 2, NULL, 0}, {DROP, 0, 0, NULL, 0}},
+     PARTS(P("b"))},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 1, NULL, 0}, {DROP, 0, 2, NULL, 0}},
+     PARTS(P("a"))},
+    {"neutral",
+     PARTS(P("a") " , " P("b") ",  " P("c")),
+     {{DROP, 0, 0, NULL, 0}, {REPLACE, 0, 1, "B", 0}, {DROP, 0, 2, NULL, 0}},
+     PARTS(P("B"))},
     /* the last one stays, and what is gone cannot go again or get a text */
-    {"neutral", PARTS(P("a") " , " P("b")),
+    {"neutral",
+     PARTS(P("a") " , " P("b")),
      {{DROP, 0, 0, NULL, 0},
       {DROP, 0, 1, NULL, PAUCIS_E_INVARIANT},
       {DROP, 0, 0, NULL, PAUCIS_E_INVARIANT},
@@ -141,93 +158,145 @@ static const struct write_case part_drops[] = {
      PARTS(P("b"))},
     {"neutral", PARTS(P("a")), {{DROP, 0, 0, NULL, PAUCIS_E_INVARIANT}}, PARTS(P("a"))},
     /* neighbours that are not objects, and empty containers before the part */
-    {"neutral", PARTS("1," P("a") ",[],{}," P("b") ",'s'"), {{DROP, 0, 1, NULL, PAUCIS_E_INVARIANT}},
+    {"neutral",
+     PARTS("1," P("a") ",[],{}," P("b") ",'s'"),
+     {{DROP, 0, 1, NULL, PAUCIS_E_INVARIANT}},
      PARTS("1," P("a") ",[],{}," P("b") ",'s'")},
 };
 
 static const struct write_case message_drops[] = {
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")), {{DROP_MESSAGE, 0, 0, NULL, 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0}},
      "{'messages': [ " M("b") ", " M("c") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")), {{DROP_MESSAGE, 1, 0, NULL, 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 1, 0, NULL, 0}},
      "{'messages': [ " M("a") ", " M("c") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")), {{DROP_MESSAGE, 3, 0, NULL, 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 3, 0, NULL, 0}},
      "{'messages': [ " M("a") " ,\n" M("b") ", " M("c") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 2, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}},
      "{'messages': [ " M("a") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 3, 0, NULL, 0}},
      "{'messages': [ " M("c") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0}},
      "{'messages': [ " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0}, {DROP_MESSAGE, 3, 0, NULL, 0}},
      "{'messages': [ " M("a") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{DROP_MESSAGE, 0, 0, NULL, 0}, {REPLACE, 1, 0, "B", 0}, {DROP_MESSAGE, 2, 0, NULL, 0},
-      {REPLACE, 2, 0, "C", PAUCIS_E_INVARIANT}, {DROP, 2, 0, NULL, PAUCIS_E_INVARIANT},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0},
+      {REPLACE, 1, 0, "B", 0},
+      {DROP_MESSAGE, 2, 0, NULL, 0},
+      {REPLACE, 2, 0, "C", PAUCIS_E_INVARIANT},
+      {DROP, 2, 0, NULL, PAUCIS_E_INVARIANT},
       {DROP_MESSAGE, 2, 0, NULL, PAUCIS_E_INVARIANT}},
      "{'messages': [ " M("B") "\t, " M("d") " ] ,'x':1.0}"},
     /* none left: no rule against it here */
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0},
+      {DROP_MESSAGE, 1, 0, NULL, 0},
+      {DROP_MESSAGE, 2, 0, NULL, 0},
       {DROP_MESSAGE, 3, 0, NULL, 0}},
      "{'messages': [  ] ,'x':1.0}"},
     /* a unit goes whole: the call, and its answers wherever they stand */
     {"neutral",
      CALL("{}") "," M("b") ",{'role':'tool','content':[{'type':'tool_result','tool_call_id':'c1',"
-     "'content':'r'}]}," M("d") "]}",
-     {{DROP_UNIT, 0, 0, NULL, 0}}, "{'messages':[" M("b") "," M("d") "]}"},
+                           "'content':'r'}]}," M("d") "]}",
+     {{DROP_UNIT, 0, 0, NULL, 0}},
+     "{'messages':[" M("b") "," M("d") "]}"},
 };
 
 #define NEW(n) "{'role':'user','content':[{'type':'text','text':'" n "'}]}"
 static const struct write_case inserts[] = {
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")), {{INSERT, 0, 0, "n", 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{INSERT, 0, 0, "n", 0}},
      FOUR(M("a") "," NEW("n"), M("b"), M("c"), M("d"))},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")), {{INSERT, 3, 0, "n\n", 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{INSERT, 3, 0, "n\n", 0}},
      FOUR(M("a"), M("b"), M("c"), M("d") "," NEW("n\\n"))},
     /* two behind one message: the later edit stands nearer */
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{INSERT, 1, 0, "first", 0}, {INSERT, 1, 0, "second", 0}},
      FOUR(M("a"), M("b") "," NEW("second") "," NEW("first"), M("c"), M("d"))},
     /* in front: behind a first message that goes */
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 0, 0, NULL, 0}, {INSERT, 0, 0, "n", 0}},
      "{'messages': [ " NEW("n") "," M("b") ", " M("c") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{INSERT, 0, 0, "n", 0}, {INSERT, 0, 0, "m", 0}, {DROP_MESSAGE, 0, 0, NULL, 0},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{INSERT, 0, 0, "n", 0},
+      {INSERT, 0, 0, "m", 0},
+      {DROP_MESSAGE, 0, 0, NULL, 0},
       {DROP_MESSAGE, 1, 0, NULL, 0}},
      "{'messages': [ " NEW("m") "," NEW("n") "," M("c") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{INSERT, 0, 0, "n", 0}, {INSERT, 1, 0, "m", 0}, {DROP_MESSAGE, 0, 0, NULL, 0},
-      {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 3, 0, NULL, 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{INSERT, 0, 0, "n", 0},
+      {INSERT, 1, 0, "m", 0},
+      {DROP_MESSAGE, 0, 0, NULL, 0},
+      {DROP_MESSAGE, 1, 0, NULL, 0},
+      {DROP_MESSAGE, 3, 0, NULL, 0}},
      "{'messages': [ " NEW("n") "," NEW("m") "," M("c") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 1, 0, NULL, 0}, {INSERT, 1, 0, "n", 0}},
      "{'messages': [ " M("a") "," NEW("n") ", " M("c") "\t, " M("d") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
      {{DROP_MESSAGE, 3, 0, NULL, 0}, {INSERT, 3, 0, "n", 0}, {DROP_MESSAGE, 2, 0, NULL, 0}},
      "{'messages': [ " M("a") " ,\n" M("b") "," NEW("n") " ] ,'x':1.0}"},
     /* nothing is left but what is new */
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0},
-      {DROP_MESSAGE, 3, 0, NULL, 0}, {INSERT, 3, 0, "n", 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0},
+      {DROP_MESSAGE, 1, 0, NULL, 0},
+      {DROP_MESSAGE, 2, 0, NULL, 0},
+      {DROP_MESSAGE, 3, 0, NULL, 0},
+      {INSERT, 3, 0, "n", 0}},
      "{'messages': [  " NEW("n") "] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0},
-      {DROP_MESSAGE, 3, 0, NULL, 0}, {INSERT, 0, 0, "n", 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0},
+      {DROP_MESSAGE, 1, 0, NULL, 0},
+      {DROP_MESSAGE, 2, 0, NULL, 0},
+      {DROP_MESSAGE, 3, 0, NULL, 0},
+      {INSERT, 0, 0, "n", 0}},
      "{'messages': [ " NEW("n") " ] ,'x':1.0}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{DROP_MESSAGE, 0, 0, NULL, 0}, {DROP_MESSAGE, 1, 0, NULL, 0}, {DROP_MESSAGE, 2, 0, NULL, 0},
-      {DROP_MESSAGE, 3, 0, NULL, 0}, {INSERT, 1, 0, "n", 0}, {INSERT, 3, 0, "m", 0}},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{DROP_MESSAGE, 0, 0, NULL, 0},
+      {DROP_MESSAGE, 1, 0, NULL, 0},
+      {DROP_MESSAGE, 2, 0, NULL, 0},
+      {DROP_MESSAGE, 3, 0, NULL, 0},
+      {INSERT, 1, 0, "n", 0},
+      {INSERT, 3, 0, "m", 0}},
      "{'messages': [ " NEW("n") " ," NEW("m") "] ,'x':1.0}"},
     /* the answer to a call carries its id as it is spelled */
-    {"neutral", CALL("{}") "]}", {{ANSWER, 0, 0, "gone", 0}},
+    {"neutral",
+     CALL("{}") "]}",
+     {{ANSWER, 0, 0, "gone", 0}},
      CALL("{}") ",{'role':'tool','content':[{'type':'tool_result','tool_call_id':'c\\u0031',"
-     "'content':'gone'}]}]}"},
-    {"neutral", FOUR(M("a"), M("b"), M("c"), M("d")),
-     {{INSERT, 0, 0, "", PAUCIS_E_INVARIANT}}, FOUR(M("a"), M("b"), M("c"), M("d"))},
+                "'content':'gone'}]}]}"},
+    {"neutral",
+     FOUR(M("a"), M("b"), M("c"), M("d")),
+     {{INSERT, 0, 0, "", PAUCIS_E_INVARIANT}},
+     FOUR(M("a"), M("b"), M("c"), M("d"))},
 };
 
 static void neutral_replace(void) { RUN_CASES(replaces); }
@@ -239,25 +308,35 @@ static void neutral_insert(void) { RUN_CASES(inserts); }
 
 #define FN(id, args) \
     "{'id':'" id "','type':'function','function':{'name':'f','arguments':'" args "'}}"
-#define CHAT(calls, result) \
-    "{'messages':[{'role':'assistant','content':'hi','tool_calls':[" calls "]}," \
-    "{'role':'tool','tool_call_id':'c','content':" result "},{'role':'user','content':'u'}," \
+#define CHAT(calls, result)                                                \
+    "{'messages':[{'role':'assistant','content':'hi','tool_calls':[" calls \
+    "]},"                                                                  \
+    "{'role':'tool','tool_call_id':'c','content':" result                  \
+    "},{'role':'user','content':'u'},"                                     \
     "{'role':'assistant','content':'end'}]}"
 #define TXT(n) "{'type':'text','text':'" n "'}"
 
 static const struct write_case chat[] = {
     /* arguments stay a string that holds an object */
-    {"openai-chat", CHAT(FN("c", "{\\'a\\':1}"), "'r'"), {{REPLACE, 0, 1, "say \"x\"\n", 0}},
+    {"openai-chat",
+     CHAT(FN("c", "{\\'a\\':1}"), "'r'"),
+     {{REPLACE, 0, 1, "say \"x\"\n", 0}},
      CHAT(FN("c", "{\\'_note\\':\\'say \\\\\\'x\\\\\\'\\\\n\\'}"), "'r'")},
-    {"openai-chat", CHAT(FN("c", "{}"), "'r'"),
+    {"openai-chat",
+     CHAT(FN("c", "{}"), "'r'"),
      {{REPLACE, 1, 0, "R", 0}, {REPLACE, 0, 0, "HI", 0}},
-     "{'messages':[{'role':'assistant','content':'HI','tool_calls':[" FN("c", "{}") "]},"
-     "{'role':'tool','tool_call_id':'c','content':'R'},{'role':'user','content':'u'},"
-     "{'role':'assistant','content':'end'}]}"},
-    {"openai-chat", CHAT(FN("c", "{}"), "[" TXT("a") "," TXT("b") "]"), {{REPLACE, 1, 0, "R", 0}},
+     "{'messages':[{'role':'assistant','content':'HI','tool_calls':[" FN(
+         "c",
+         "{}") "]},"
+               "{'role':'tool','tool_call_id':'c','content':'R'},{'role':'user','content':'u'},"
+               "{'role':'assistant','content':'end'}]}"},
+    {"openai-chat",
+     CHAT(FN("c", "{}"), "[" TXT("a") "," TXT("b") "]"),
+     {{REPLACE, 1, 0, "R", 0}},
      CHAT(FN("c", "{}"), "[" TXT("R") "]")},
     /* no blank text, no answer dropped alone from its array, nothing in the last message */
-    {"openai-chat", CHAT(FN("c", "{}"), "'r'"),
+    {"openai-chat",
+     CHAT(FN("c", "{}"), "'r'"),
      {{REPLACE, 1, 0, "", PAUCIS_E_INVARIANT},
       {REPLACE, 1, 0, " \n\t", PAUCIS_E_INVARIANT},
       {INSERT, 1, 0, " ", PAUCIS_E_INVARIANT},
@@ -265,61 +344,83 @@ static const struct write_case chat[] = {
       {REPLACE, 3, 0, "x", PAUCIS_E_INVARIANT},
       {DROP_MESSAGE, 3, 0, NULL, PAUCIS_E_INVARIANT}},
      CHAT(FN("c", "{}"), "'r'")},
-    {"openai-chat", CHAT(FN("c", "{}"), "'r'"), {{DROP_UNIT, 0, 0, NULL, 0}},
+    {"openai-chat",
+     CHAT(FN("c", "{}"), "'r'"),
+     {{DROP_UNIT, 0, 0, NULL, 0}},
      "{'messages':[{'role':'user','content':'u'},{'role':'assistant','content':'end'}]}"},
     /* the calls' order in the JSON is not that of the parts */
     {"openai-chat",
-     "{'messages':[{'tool_calls':[" FN("c", "{}") "],'content':'hi','role':'assistant'},"
-     "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'user','content':'u'}]}",
+     "{'messages':[{'tool_calls':[" FN(
+         "c",
+         "{}") "],'content':'hi','role':'assistant'},"
+               "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'user','content':'u'}]}",
      {{REPLACE, 0, 0, "HI", 0}, {REPLACE, 1, 0, "R", 0}},
-     "{'messages':[{'tool_calls':[" FN("c", "{}") "],'content':'HI','role':'assistant'},"
-     "{'role':'tool','content':'R','tool_call_id':'c'},{'role':'user','content':'u'}]}"},
+     "{'messages':[{'tool_calls':[" FN(
+         "c",
+         "{}") "],'content':'HI','role':'assistant'},"
+               "{'role':'tool','content':'R','tool_call_id':'c'},{'role':'user','content':'u'}]}"},
     {"openai-chat",
-     "{'messages':[{'tool_calls':[" FN("c", "{}") "],'content':'hi','role':'assistant'},"
-     "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'user','content':'u'},"
-     "{'role':'assistant','content':'end'}]}",
+     "{'messages':[{'tool_calls':[" FN(
+         "c",
+         "{}") "],'content':'hi','role':'assistant'},"
+               "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'user','content':'u'},"
+               "{'role':'assistant','content':'end'}]}",
      {{REPLACE, 0, 0, "HI", 0}, {REPLACE, 0, 1, "A", 0}},
-     "{'messages':[{'tool_calls':[" FN("c", "{\\'_note\\':\\'A\\'}")
-     "],'content':'HI','role':'assistant'},"
-     "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'user','content':'u'},"
-     "{'role':'assistant','content':'end'}]}"},
+     "{'messages':[{'tool_calls':[" FN(
+         "c", "{\\'_note\\':\\'A\\'}") "],'content':'HI','role':'assistant'},"
+                                       "{'role':'tool','content':'r','tool_call_id':'c'},{'role':'"
+                                       "user','content':'u'},"
+                                       "{'role':'assistant','content':'end'}]}"},
     /* an unknown role freezes its own message and no other */
-    {"openai-chat", "{'messages':[{'role':'odd','content':'a'},{'role':'user','content':'b'},"
+    {"openai-chat",
+     "{'messages':[{'role':'odd','content':'a'},{'role':'user','content':'b'},"
      "{'role':'user','content':'c'}]}",
-     {{REPLACE, 0, 0, "A", PAUCIS_E_INVARIANT}, {DROP_MESSAGE, 0, 0, NULL, PAUCIS_E_INVARIANT},
+     {{REPLACE, 0, 0, "A", PAUCIS_E_INVARIANT},
+      {DROP_MESSAGE, 0, 0, NULL, PAUCIS_E_INVARIANT},
       {REPLACE, 1, 0, "B", 0}},
      "{'messages':[{'role':'odd','content':'a'},{'role':'user','content':'B'},"
      "{'role':'user','content':'c'}]}"},
     /* so does a key that stands twice */
-    {"openai-chat", "{'messages':[{'role':'user','content':'a','content':'b'},"
+    {"openai-chat",
+     "{'messages':[{'role':'user','content':'a','content':'b'},"
      "{'role':'user','content':'c'}]}",
      {{REPLACE, 0, 0, "A", PAUCIS_E_INVARIANT}},
      "{'messages':[{'role':'user','content':'a','content':'b'},{'role':'user','content':'c'}]}"},
 };
 
 #define USE(input) "{'type':'tool_use','id':'t','name':'f','input':" input "}"
-#define ANTHROPIC(first, use, result, last) \
-    "{" first "'messages':[{'role':'user','content':'q'},{'role':'assistant','content':[" use "]}," \
-    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':" result "}]}," \
+#define ANTHROPIC(first, use, result, last)                                                   \
+    "{" first "'messages':[{'role':'user','content':'q'},{'role':'assistant','content':[" use \
+    "]},"                                                                                     \
+    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':" result     \
+    "}]},"                                                                                    \
     "{'role':'assistant','content':'a'},{'role':'user','content':'z'}]" last "}"
 
 static const struct write_case others[] = {
     /* arguments stay an object */
-    {"anthropic", ANTHROPIC("", USE("{'a':[1]}"), "'r'", ""), {{REPLACE, 1, 0, "n\"", 0}},
+    {"anthropic",
+     ANTHROPIC("", USE("{'a':[1]}"), "'r'", ""),
+     {{REPLACE, 1, 0, "n\"", 0}},
      ANTHROPIC("", USE("{'_note':'n\\''}"), "'r'", "")},
-    {"anthropic", ANTHROPIC("", TXT("x") "," USE("{}"), "[" TXT("a") "," TXT("b") "]", ""),
+    {"anthropic",
+     ANTHROPIC("", TXT("x") "," USE("{}"), "[" TXT("a") "," TXT("b") "]", ""),
      {{REPLACE, 2, 0, "R", 0}, {DROP, 1, 0, NULL, 0}},
      ANTHROPIC("", USE("{}"), "[" TXT("R") "]", "")},
     /* a top-level text may stand before the messages or behind them */
-    {"anthropic", ANTHROPIC("'system':'s',", USE("{}"), "'r'", ""),
-     {{REPLACE, 0, 0, "S", 0}, {REPLACE, 3, 0, "R", 0},
-      {DROP_MESSAGE, 0, 0, NULL, PAUCIS_E_INVARIANT}, {INSERT, 0, 0, "x", PAUCIS_E_INVARIANT}},
+    {"anthropic",
+     ANTHROPIC("'system':'s',", USE("{}"), "'r'", ""),
+     {{REPLACE, 0, 0, "S", 0},
+      {REPLACE, 3, 0, "R", 0},
+      {DROP_MESSAGE, 0, 0, NULL, PAUCIS_E_INVARIANT},
+      {INSERT, 0, 0, "x", PAUCIS_E_INVARIANT}},
      ANTHROPIC("'system':'S',", USE("{}"), "'R'", "")},
-    {"anthropic", ANTHROPIC("", USE("{}"), "'r'", ",'system':'s'"),
+    {"anthropic",
+     ANTHROPIC("", USE("{}"), "'r'", ",'system':'s'"),
      {{REPLACE, 0, 0, "S", 0}, {REPLACE, 3, 0, "R", 0}, {DROP_MESSAGE, 1, 0, NULL, 0}},
-     "{'messages':[{'role':'assistant','content':[" USE("{}") "]},"
-     "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':'R'}]},"
-     "{'role':'assistant','content':'a'},{'role':'user','content':'z'}],'system':'S'}"},
+     "{'messages':[{'role':'assistant','content':[" USE(
+         "{}") "]},"
+               "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':'R'}]},"
+               "{'role':'assistant','content':'a'},{'role':'user','content':'z'}],'system':'S'}"},
 };
 
 static void chat_edits(void) { RUN_CASES(chat); }
@@ -361,8 +462,8 @@ static void records(void) {
 
 static void undoing(void) {
     static const struct op ops[] = {
-        {REPLACE, 1, 0, "B", 0},        {DROP_MESSAGE, 0, 0, NULL, 0}, {INSERT, 0, 0, "n", 0},
-        {REPLACE, 1, 0, "BB", 0},       {INSERT, 2, 0, "m", 0},        {DROP_MESSAGE, 3, 0, NULL, 0},
+        {REPLACE, 1, 0, "B", 0},  {DROP_MESSAGE, 0, 0, NULL, 0}, {INSERT, 0, 0, "n", 0},
+        {REPLACE, 1, 0, "BB", 0}, {INSERT, 2, 0, "m", 0},        {DROP_MESSAGE, 3, 0, NULL, 0},
         {INSERT, 0, 0, "k", 0},
     };
     size_t n = sizeof ops / sizeof *ops;
@@ -388,7 +489,8 @@ static void undoing(void) {
 
 /* ---- random edits -------------------------------------------------------------------------- */
 
-static const char *const words[] = {"x", "[gone]", "a \"quoted\" text\n", "", " ", "\xf0\x9f\x98\x80"};
+static const char *const words[] = {"x", "[gone]", "a \"quoted\" text\n",
+                                    "",  " ",      "\xf0\x9f\x98\x80"};
 
 static void random_edit(struct view *v, uint64_t *seed) {
     struct op op = {OP_END, 0, 0, words[random_below(seed, 6)], 0};
@@ -398,7 +500,8 @@ static void random_edit(struct view *v, uint64_t *seed) {
     op.part = m->nparts ? random_below(seed, m->nparts) : 0;
     size_t kind = random_below(seed, 12);
     op.kind = !m->nparts || kind > 9 ? DROP_MESSAGE : kind < 5 ? REPLACE : kind < 7 ? DROP : INSERT;
-    if (op.kind == INSERT && m->nparts && view_part(v, m->part)->kind == PART_CALL) op.kind = ANSWER;
+    if (op.kind == INSERT && m->nparts && view_part(v, m->part)->kind == PART_CALL)
+        op.kind = ANSWER;
     if (kind == 11) {
         op.kind = DROP_UNIT;
         op.message = m->unit;
@@ -437,7 +540,8 @@ static void random_round(const struct file *f, uint64_t *seed) {
         paucis_err err = opened_write(&o, &out);
         CHECK(err == PAUCIS_OK || err == PAUCIS_E_INVARIANT);
         if (!err) {
-            CHECK_EQ(paucis__write_first_change(&o.json, &o.splices), first_difference(&f->body, &out));
+            CHECK_EQ(paucis__write_first_change(&o.json, &o.splices),
+                     first_difference(&f->body, &out));
             err = opened_read(&again, out.at, out.len, o.view.format->name);
             paucis__edit_settle(&o.view);
             if (!CHECK_EQ(err, PAUCIS_OK) ||
@@ -466,6 +570,6 @@ static void random_edits(void) {
 
 int main(void) {
     return TEST_RUN(CASE(neutral_replace), CASE(neutral_drop_parts), CASE(neutral_drop_messages),
-                    CASE(neutral_insert), CASE(chat_edits), CASE(other_edits), CASE(emptied_array), CASE(records),
-                    CASE(undoing), CASE(random_edits));
+                    CASE(neutral_insert), CASE(chat_edits), CASE(other_edits), CASE(emptied_array),
+                    CASE(records), CASE(undoing), CASE(random_edits));
 }

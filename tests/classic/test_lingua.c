@@ -1,0 +1,86 @@
+/* lingua: old assistant prose without what carries no words. */
+#include "classic/support.h"
+
+/* What becomes of an old assistant text. */
+static void becomes(const char *text, const char *expected) {
+    struct talk t = {0};
+    TEST_NOTE("%.60s", text);
+    says(&t, "assistant", text);
+    chatter(&t, 6);
+    run(&t, "lingua", NULL);
+    CHECK_STR(now(&t, 0), expected);
+    CHECK_EQ(t.stats.total_bytes_saved, strlen(text) - strlen(expected));
+    CHECK_EQ(t.stats.snippet_hits, strcmp(text, expected) != 0);
+    run_again(&t, "lingua", NULL);
+    CHECK(unchanged(&t));
+    talk_free(&t);
+}
+
+static void short_histories_are_untouched(void) {
+    struct talk t = {0};
+    for (int i = 0; i < 6; i++) says(&t, "assistant", "too    many    spaces");
+    run(&t, "lingua", NULL);
+    CHECK(unchanged(&t));
+    talk_free(&t);
+}
+
+static void the_recent_window_is_protected(void) {
+    struct talk t = {0};
+    for (int i = 0; i < 8; i++) says(&t, "assistant", "too    many    spaces");
+    run(&t, "lingua", NULL);
+    for (size_t i = 0; i < 8; i++)
+        CHECK_STR(now(&t, i), i < 2 ? "too many spaces" : "too    many    spaces");
+    talk_free(&t);
+}
+
+static void only_assistants_prose_is_squeezed(void) {
+    struct talk t = {0};
+    says(&t, "system", "a    b");
+    says(&t, "user", "a    b");
+    answers(&t, "a", "a    b");
+    calls(&t, "b", "run", "a    b");
+    chatter(&t, 6);
+    run(&t, "lingua", NULL);
+    CHECK(unchanged(&t));
+    talk_free(&t);
+}
+
+static void runs_of_spaces_become_one(void) {
+    becomes("a  b   c", "a b c");
+    becomes("    indented", " indented");
+    becomes("a \t  b", "a \t b"); /* a tab stays and interrupts the run */
+}
+
+static void trailing_blanks_go(void) {
+    becomes("line  \nnext\t\n", "line\nnext\n");
+    becomes("crlf\r\nline\r\n", "crlf\nline\n");
+    becomes("no-break\xc2\xa0\xe3\x80\x80\n", "no-break\n");
+    becomes("zero width\xe2\x80\x8b\n", "zero width\xe2\x80\x8b\n"); /* not a blank */
+}
+
+static void blank_and_noise_lines_run_together(void) {
+    becomes("a\n\n\n\nb\n", "a\n\nb\n");
+    becomes("a\n-----\nb\n", "a\n\nb\n");
+    becomes("a\n---\n***\n===\n\xe2\x80\xa6\nb", "a\n\nb");
+    becomes("a\n  ---\nb\n", "a\n ---\nb\n");  /* indented: a line like any other */
+    becomes("a\n- - -\nb\n", "a\n- - -\nb\n"); /* inner spaces too */
+}
+
+static void code_between_fences_stays(void) {
+    becomes("a  b\n```\nx    y\n\n\n----\n```\nc  d\n", "a b\n```\nx    y\n\n\n----\n```\nc d\n");
+    becomes("a  b\n   ```c\nx    y\r\n", "a b\n   ```c\nx    y\r\n"); /* never closed */
+}
+
+/* The same length is not shorter. */
+static void only_a_shorter_text_is_taken(void) {
+    becomes("-", "-");
+    becomes("a\n-", "a\n-");
+    becomes("plain", "plain");
+}
+
+int main(void) {
+    return TEST_RUN(CASE(short_histories_are_untouched), CASE(the_recent_window_is_protected),
+                    CASE(only_assistants_prose_is_squeezed), CASE(runs_of_spaces_become_one),
+                    CASE(trailing_blanks_go), CASE(blank_and_noise_lines_run_together),
+                    CASE(code_between_fences_stays), CASE(only_a_shorter_text_is_taken));
+}
