@@ -16,9 +16,9 @@ struct document {
 struct paucis_ctx {
     struct mem mem;
     struct json_name_table names;
-    struct arena arena; /* emptied at the start of every call */
+    struct arena arena;         /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
-    struct check check, after; /* of the body as it came, and of the view with its edits */
+    struct check check, after;  /* of the body as it came, and of the view with its edits */
     struct splices splices;
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
     VEC(char) out;
@@ -124,8 +124,7 @@ static bool api_opts(paucis_opts *mine, const paucis_opts *given) {
 /* The caller's options as this version knows them, and what they mean. */
 static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
                                paucis_error *e) {
-    if (!api_opts(mine, given))
-        return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
+    if (!api_opts(mine, given)) return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
     return paucis__settings_read(s, mine, e);
 }
 
@@ -399,8 +398,8 @@ static paucis_err api_compare(paucis_ctx *c, struct settings *s, const paucis_ch
 }
 
 paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
-                        const paucis_check_with *with, const paucis_break **breaks,
-                        size_t *nbreaks, paucis_error *e) {
+                        const paucis_check_with *with, const paucis_break **breaks, size_t *nbreaks,
+                        paucis_error *e) {
     struct settings s;
     paucis_opts mine;
     paucis_error error;

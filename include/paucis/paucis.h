@@ -132,11 +132,11 @@ typedef struct paucis_stats {
     uint64_t tokens_in, tokens_out;
     uint64_t messages_in, messages_out;
     uint64_t edits;
-    uint64_t first_changed_byte; /* PAUCIS_NO_BYTE if nothing changed */
-    uint64_t breaks;             /* rules the input breaks */
-    uint64_t dedup_hits, snippet_hits, total_bytes_saved;           /* classic strategies */
-    uint64_t original_tokens, final_tokens, elided_messages;        /* compact_to_budget */
-    uint64_t peak_alloc;         /* most memory the context ever held, beside the body */
+    uint64_t first_changed_byte;                             /* PAUCIS_NO_BYTE if nothing changed */
+    uint64_t breaks;                                         /* rules the input breaks */
+    uint64_t dedup_hits, snippet_hits, total_bytes_saved;    /* classic strategies */
+    uint64_t original_tokens, final_tokens, elided_messages; /* compact_to_budget */
+    uint64_t peak_alloc; /* most memory the context ever held, beside the body */
 } paucis_stats;
 
 /* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed
@@ -152,23 +152,24 @@ PAUCIS_API paucis_err paucis_compact_into(paucis_ctx *ctx, const char *in, size_
                                           const paucis_opts *opts, char *dst, size_t cap,
                                           size_t *outn, paucis_stats *st, paucis_error *e);
 
-/* A buffer of this size always holds the result for a body of n bytes: n itself, except with classic
- * strategies, whose markers may be longer than what they replace unless the option grow=no is set. That
- * bound is loose; calling with a smaller buffer and reading *outn after NOSPACE is the thrifty way. */
+/* A buffer of this size always holds the result for a body of n bytes: n itself, except with
+ * classic strategies, whose markers may be longer than what they replace unless the option grow=no
+ * is set. That bound is loose; calling with a smaller buffer and reading *outn after NOSPACE is
+ * the thrifty way. */
 PAUCIS_API size_t paucis_bound(size_t n, const paucis_opts *opts);
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 typedef struct paucis_edit {
-    const char *op;           /* "replace", "drop", "drop-message", "insert" */
-    const char *strategy;     /* who wanted it */
-    const char *reason;       /* why, in a few words */
-    size_t message, part;     /* place in the view before any edit; part SIZE_MAX = whole message */
-    const char *role;         /* of that message */
-    const char *kind;         /* of that part */
-    size_t pos, len;          /* the bytes of the body it concerns */
-    size_t before, after;     /* bytes of decoded text before and after */
-    const char *text;         /* the new text, NULL if none */
+    const char *op;       /* "replace", "drop", "drop-message", "insert" */
+    const char *strategy; /* who wanted it */
+    const char *reason;   /* why, in a few words */
+    size_t message, part; /* place in the view before any edit; part SIZE_MAX = whole message */
+    const char *role;     /* of that message */
+    const char *kind;     /* of that part */
+    size_t pos, len;      /* the bytes of the body it concerns */
+    size_t before, after; /* bytes of decoded text before and after */
+    const char *text;     /* the new text, NULL if none */
     size_t text_len;
 } paucis_edit;
 

@@ -1,5 +1,5 @@
-/* One hash for every table: XXH3, seeded so that nobody can prepare collisions. What it finds is always
- * confirmed by comparing bytes. */
+/* One hash for every table: XXH3, seeded so that nobody can prepare collisions. What it finds is
+ * always confirmed by comparing bytes. */
 #ifndef PAUCIS_HASH_H
 #define PAUCIS_HASH_H
 

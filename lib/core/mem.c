@@ -42,8 +42,8 @@ static void *mem_libc(void *ud, void *p, size_t old, size_t now) {
 
 void *paucis__mem_resize(struct mem *m, void *p, size_t old, size_t now) {
     if (!p && !now) return NULL;
-    void *q = m->alloc.resize ? m->alloc.resize(m->alloc.ud, p, old, now)
-                              : mem_libc(NULL, p, old, now);
+    void *q =
+        m->alloc.resize ? m->alloc.resize(m->alloc.ud, p, old, now) : mem_libc(NULL, p, old, now);
     if (!q && now) return NULL;
     m->held = m->held - old + now;
     if (m->held > m->peak) m->peak = m->held;

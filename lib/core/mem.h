@@ -1,6 +1,6 @@
 /* Memory: the caller's allocator with a running total, an arena for what lives as long as one
- * request, and arrays that grow. Every allocation may fail; the answer is then NULL or 0 and nothing
- * that was there before is lost. */
+ * request, and arrays that grow. Every allocation may fail; the answer is then NULL or 0 and
+ * nothing that was there before is lost. */
 #ifndef PAUCIS_MEM_H
 #define PAUCIS_MEM_H
 
@@ -31,12 +31,12 @@ void paucis__arena_free(struct arena *a);
     }
 
 /* Room for `extra` more elements? False if memory ran out; the array is then as it was. */
-#define VEC_ROOM(mem, v, extra)                                                                 \
-    ((v).cap - (v).count >= (size_t)(extra) ||                                                  \
-     ((v).at = paucis__vec_grow((mem), (v).at, sizeof *(v).at, &(v).cap, (v).count, (extra)),   \
+#define VEC_ROOM(mem, v, extra)                                                               \
+    ((v).cap - (v).count >= (size_t)(extra) ||                                                \
+     ((v).at = paucis__vec_grow((mem), (v).at, sizeof *(v).at, &(v).cap, (v).count, (extra)), \
       (v).cap - (v).count >= (size_t)(extra)))
 
-#define VEC_FREE(mem, v)                                                        \
+#define VEC_FREE(mem, v)                                                                  \
     ((void)paucis__mem_resize((mem), (v).at, (v).cap * sizeof *(v).at, 0), (v).at = NULL, \
      (v).count = (v).cap = 0)
 
@@ -54,18 +54,18 @@ struct span {
 static inline struct span span_of(const char *at, size_t len) { return (struct span){at, len}; }
 
 /* Rows of the library's tables begin with what the outside may see of them. */
-#define TABLE_ROW                                    \
-    union {                                          \
-        paucis_info info;                            \
-        struct {                                     \
-            const char *name, *summary, *detail;     \
-        };                                           \
+#define TABLE_ROW                                \
+    union {                                      \
+        paucis_info info;                        \
+        struct {                                 \
+            const char *name, *summary, *detail; \
+        };                                       \
     }
 
-#define PAUCIS_TRY(expr)                      \
-    do {                                      \
-        paucis_err try_ = (expr);             \
-        if (try_ != PAUCIS_OK) return try_;   \
+#define PAUCIS_TRY(expr)                    \
+    do {                                    \
+        paucis_err try_ = (expr);           \
+        if (try_ != PAUCIS_OK) return try_; \
     } while (0)
 
 #endif

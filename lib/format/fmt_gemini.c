@@ -434,6 +434,7 @@ const struct format paucis__fmt_gemini = {
     .check = gemini_check,
     .results_in_user = true,
     .insert_user = "{\"role\":\"user\",\"parts\":[{\"text\":\"%t\"}]}",
-    .insert_result = "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{%(\"id\":\"%i\",%)"
-                     "\"name\":\"%n\",\"response\":{\"output\":\"%t\"}}}]}",
+    .insert_result =
+        "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{%(\"id\":\"%i\",%)"
+        "\"name\":\"%n\",\"response\":{\"output\":\"%t\"}}}]}",
 };

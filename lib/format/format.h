@@ -9,17 +9,17 @@ struct check;
 
 struct format {
     TABLE_ROW; /* name, summary */
-    /* Fills the view from the body's nodes. Never fails on odd shapes: what it does not know becomes
-     * an opaque part. Memory is checked by the caller through v->failed. */
+    /* Fills the view from the body's nodes. Never fails on odd shapes: what it does not know
+     * becomes an opaque part. Memory is checked by the caller through v->failed. */
     void (*read)(struct view *v);
-    /* Reports the rules that the view, as it is now, breaks. c->deep: also the rules about JSON that
-     * no edit can change. NULL: the format has no rules. */
+    /* Reports the rules that the view, as it is now, breaks. c->deep: also the rules about JSON
+     * that no edit can change. NULL: the format has no rules. */
     void (*check)(struct check *c);
     /* Results come inside user messages: one that holds nothing else gets ROLE_TOOL. */
     bool results_in_user;
     /* What an inserted message looks like: %t is the text, %i the call's id, %n its name, each put
-     * as the inside of a JSON string; what stands between %( and %) is left out if the call has no id.
-     * NULL where none may stand. */
+     * as the inside of a JSON string; what stands between %( and %) is left out if the call has no
+     * id. NULL where none may stand. */
     const char *insert_user, *insert_result;
 };
 

@@ -10,10 +10,10 @@
  *                                      6 ]     end -> 4
  *                                      7 }     end -> 0
  *
- * A scalar's `end` is the offset one past it (but see json_names.h: ask json_to). An opening node's `end` is the index of its closing
- * node and the other way round, so a whole subtree is skipped in one step. Node 0 is the root and
- * never a child, so 0 also means "none". Duplicate keys stay; json_get finds the last, as the
- * providers' parsers do. */
+ * A scalar's `end` is the offset one past it (but see json_names.h: ask json_to). An opening
+ * node's `end` is the index of its closing node and the other way round, so a whole subtree is
+ * skipped in one step. Node 0 is the root and never a child, so 0 also means "none". Duplicate
+ * keys stay; json_get finds the last, as the providers' parsers do. */
 #ifndef PAUCIS_JSON_H
 #define PAUCIS_JSON_H
 
@@ -24,10 +24,10 @@
 #include "json/json_names.h"
 
 struct node {
-    uint32_t at : 31;      /* offset of the first byte; a string's is its quote */
-    uint32_t escaped : 1;  /* string with a backslash in it */
-    uint32_t end : 31;     /* see above */
-    uint32_t unusual : 1;  /* string with an escape that another spelling would do as well: \u, \/ */
+    uint32_t at : 31;     /* offset of the first byte; a string's is its quote */
+    uint32_t escaped : 1; /* string with a backslash in it */
+    uint32_t end : 31;    /* see above */
+    uint32_t unusual : 1; /* string with an escape that another spelling would do as well: \u, \/ */
 };
 
 struct json {
@@ -37,8 +37,8 @@ struct json {
     VEC(struct node) nodes;
 };
 
-/* Reads the whole body. On PARSE or LIMIT, *e says what and where. The nodes' memory is kept for the
- * next body. kernel NULL = the best this machine has. */
+/* Reads the whole body. On PARSE or LIMIT, *e says what and where. The nodes' memory is kept for
+ * the next body. kernel NULL = the best this machine has. */
 struct json_kernel;
 paucis_err paucis__json_read(struct json *j, struct mem *m, const struct json_kernel *kernel,
                              const char *body, size_t size, paucis_error *e);
@@ -86,13 +86,13 @@ static inline struct span json_inner(const struct json *j, size_t i) {
 
 /* Elements of an array: for (JSON_EACH(j, i, array)). Members of an object: the same loop visits
  * keys with JSON_EACH_KEY, and i + 1 is the value. */
-#define JSON_EACH(j, i, array)                                          \
-    size_t i = (array) + 1, i##_end = json_node((j), (array))->end;     \
-    i < i##_end;                                                        \
+#define JSON_EACH(j, i, array)                                      \
+    size_t i = (array) + 1, i##_end = json_node((j), (array))->end; \
+    i < i##_end;                                                    \
     i = json_next((j), i)
-#define JSON_EACH_KEY(j, k, object)                                     \
-    size_t k = (object) + 1, k##_end = json_node((j), (object))->end;   \
-    k < k##_end;                                                        \
+#define JSON_EACH_KEY(j, k, object)                                   \
+    size_t k = (object) + 1, k##_end = json_node((j), (object))->end; \
+    k < k##_end;                                                      \
     k = json_next((j), k + 1)
 
 /* Is the string at i a key? Only a key is followed by a colon. */

@@ -19,7 +19,9 @@ static inline __m256i lookup(const uint8_t *table, __m256i index) {
 static inline __m256i low_nibble(__m256i v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
 static inline __m256i high_nibble(__m256i v) { return low_nibble(_mm256_srli_epi16(v, 4)); }
 static inline __m256i is_zero(__m256i v) { return _mm256_cmpeq_epi8(v, _mm256_setzero_si256()); }
-static inline __m256i is_byte(__m256i v, char c) { return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c)); }
+static inline __m256i is_byte(__m256i v, char c) {
+    return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
+}
 
 /* Unsigned v <= 0x1f, as max(v, 0x1f) == 0x1f. */
 static inline __m256i is_control(__m256i v) {

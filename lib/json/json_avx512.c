@@ -29,7 +29,7 @@ static inline void block_classes(const uint8_t *p, struct block_classes *c) {
     c->control = bits(_mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20)));
     c->high = bits(_mm512_movepi8_mask(v));
     c->letter = bits(_mm512_test_epi8_mask(lookup(json_letter_low, low_nibble(v)),
-                                      lookup(json_letter_high, high_nibble(v))));
+                                           lookup(json_letter_high, high_nibble(v))));
 }
 
 static inline uint64_t block_utf8_errors(const uint8_t *p) {
@@ -50,7 +50,7 @@ static bool avx512_usable(void) {
 }
 
 const struct json_kernel paucis__json_avx512 = {.name = "avx512",
-                                              .summary = "64 bytes a step, x86-64 with AVX-512BW",
-                                              .usable = avx512_usable,
-                                              .string_end = block_string_end};
+                                                .summary = "64 bytes a step, x86-64 with AVX-512BW",
+                                                .usable = avx512_usable,
+                                                .string_end = block_string_end};
 #endif

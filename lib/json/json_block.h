@@ -20,7 +20,8 @@ static const uint8_t *block_pad(struct block_padded *pad, const uint8_t *body, s
                                 size_t size) {
     size_t before = i < BLOCK_BEFORE ? i : BLOCK_BEFORE;
     size_t here = size - i < BLOCK ? size - i : BLOCK;
-    memset(pad->at, 0, sizeof pad->at); /* zeroes are control bytes: a string cannot run past them */
+    memset(pad->at, 0,
+           sizeof pad->at); /* zeroes are control bytes: a string cannot run past them */
     memcpy(pad->at + BLOCK_BEFORE - before, body + i - before, before + here);
     return pad->at + BLOCK_BEFORE;
 }
@@ -42,8 +43,8 @@ static inline uint64_t block_escaped(uint64_t slash, uint64_t *carry) {
 static bool block_odd_escapes_ok(const uint8_t *body, size_t i, size_t size, uint64_t odd) {
     for (; odd; odd &= odd - 1) {
         size_t at = i + (size_t)__builtin_ctzll(odd);
-        bool ok = body[at] == '/' ||
-                  (body[at] == 'u' && size - at >= 5 && json_hex4(body + at + 1) >= 0);
+        bool ok =
+            body[at] == '/' || (body[at] == 'u' && size - at >= 5 && json_hex4(body + at + 1) >= 0);
         if (!ok) return false;
     }
     return true;

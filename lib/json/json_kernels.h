@@ -19,17 +19,17 @@ struct block_classes {
     uint64_t quote, slash, control, high, letter;
 };
 
-/* A byte is one of the letters " \ b f n r t iff the entries of its two nibbles share a bit. One bit a
- * row of the ASCII table: 1 = 0x2_ ("), 2 = 0x5_ (\), 4 = 0x6_ (b f n), 8 = 0x7_ (r t). */
+/* A byte is one of the letters " \ b f n r t iff the entries of its two nibbles share a bit. One
+ * bit a row of the ASCII table: 1 = 0x2_ ("), 2 = 0x5_ (\), 4 = 0x6_ (b f n), 8 = 0x7_ (r t). */
 static const uint8_t json_letter_low[16] = {
     [0x2] = 1 | 4 | 8, [0x4] = 8, [0x6] = 4, [0xc] = 2, [0xe] = 4};
 static const uint8_t json_letter_high[16] = {[0x2] = 1, [0x5] = 2, [0x6] = 4, [0x7] = 8};
 
 /* UTF-8 by three lookups, the method of Keiser and Lemire ("Validating UTF-8 in less than one
- * instruction per byte", 2020). Every way in which two neighbouring bytes can be wrong has a bit; the
- * pair is wrong iff the first byte's two nibbles and the second byte's high nibble all allow it.
- * TWO_CONT is not an error by itself: it must agree with "two or three bytes ago a lead byte asked for
- * one more", which the kernels test with saturating subtraction. */
+ * instruction per byte", 2020). Every way in which two neighbouring bytes can be wrong has a bit;
+ * the pair is wrong iff the first byte's two nibbles and the second byte's high nibble all allow
+ * it. TWO_CONT is not an error by itself: it must agree with "two or three bytes ago a lead byte
+ * asked for one more", which the kernels test with saturating subtraction. */
 enum {
     U_SHORT = 1,      /* a lead byte without its continuation */
     U_LONG = 2,       /* ASCII followed by a continuation */
@@ -43,23 +43,53 @@ enum {
     UTF8_THIRD = 0xe0 - 0x80,
     UTF8_FOURTH = 0xf0 - 0x80
 };
-static const uint8_t utf8_first_high[16] = {
-    U_LONG, U_LONG, U_LONG, U_LONG, U_LONG, U_LONG, U_LONG, U_LONG,
-    U_TWO_CONT, U_TWO_CONT, U_TWO_CONT, U_TWO_CONT,
-    U_SHORT | U_OVER2, U_SHORT, U_SHORT | U_OVER3 | U_SURROGATE, U_SHORT | U_LARGE | U_OVER4};
-static const uint8_t utf8_first_low[16] = {
-    U_ANY | U_OVER2 | U_OVER3 | U_OVER4, U_ANY | U_OVER2, U_ANY, U_ANY, U_ANY | U_LARGE,
-    U_ANY | U_LARGE | U_OVER4, U_ANY | U_LARGE | U_OVER4, U_ANY | U_LARGE | U_OVER4,
-    U_ANY | U_LARGE | U_OVER4, U_ANY | U_LARGE | U_OVER4, U_ANY | U_LARGE | U_OVER4,
-    U_ANY | U_LARGE | U_OVER4, U_ANY | U_LARGE | U_OVER4,
-    U_ANY | U_LARGE | U_OVER4 | U_SURROGATE, U_ANY | U_LARGE | U_OVER4,
-    U_ANY | U_LARGE | U_OVER4};
-static const uint8_t utf8_second_high[16] = {
-    U_SHORT, U_SHORT, U_SHORT, U_SHORT, U_SHORT, U_SHORT, U_SHORT, U_SHORT,
-    U_LONG | U_OVER2 | U_TWO_CONT | U_OVER3 | U_OVER4,
-    U_LONG | U_OVER2 | U_TWO_CONT | U_OVER3 | U_LARGE,
-    U_LONG | U_OVER2 | U_TWO_CONT | U_SURROGATE | U_LARGE,
-    U_LONG | U_OVER2 | U_TWO_CONT | U_SURROGATE | U_LARGE,
-    U_SHORT, U_SHORT, U_SHORT, U_SHORT};
+static const uint8_t utf8_first_high[16] = {U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_LONG,
+                                            U_TWO_CONT,
+                                            U_TWO_CONT,
+                                            U_TWO_CONT,
+                                            U_TWO_CONT,
+                                            U_SHORT | U_OVER2,
+                                            U_SHORT,
+                                            U_SHORT | U_OVER3 | U_SURROGATE,
+                                            U_SHORT | U_LARGE | U_OVER4};
+static const uint8_t utf8_first_low[16] = {U_ANY | U_OVER2 | U_OVER3 | U_OVER4,
+                                           U_ANY | U_OVER2,
+                                           U_ANY,
+                                           U_ANY,
+                                           U_ANY | U_LARGE,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4 | U_SURROGATE,
+                                           U_ANY | U_LARGE | U_OVER4,
+                                           U_ANY | U_LARGE | U_OVER4};
+static const uint8_t utf8_second_high[16] = {U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_LONG | U_OVER2 | U_TWO_CONT | U_OVER3 | U_OVER4,
+                                             U_LONG | U_OVER2 | U_TWO_CONT | U_OVER3 | U_LARGE,
+                                             U_LONG | U_OVER2 | U_TWO_CONT | U_SURROGATE | U_LARGE,
+                                             U_LONG | U_OVER2 | U_TWO_CONT | U_SURROGATE | U_LARGE,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT,
+                                             U_SHORT};
 
 #endif

@@ -1,8 +1,8 @@
-/* Names: the few keys and tags that every message is made of. Adapters ask for them again and again, long
- * after the bytes have left the cache, and each look would fetch them back. So the reader recognises them
- * when it passes by and writes into the node which one it is: a string that is `unusual` without being
- * `escaped` cannot exist otherwise, so these two bits mark it, and `end` holds the number of the name
- * instead of an offset. */
+/* Names: the few keys and tags that every message is made of. Adapters ask for them again and
+ * again, long after the bytes have left the cache, and each look would fetch them back. So the
+ * reader recognises them when it passes by and writes into the node which one it is: a string that
+ * is `unusual` without being `escaped` cannot exist otherwise, so these two bits mark it, and
+ * `end` holds the number of the name instead of an offset. */
 #ifndef PAUCIS_JSON_NAMES_H
 #define PAUCIS_JSON_NAMES_H
 
@@ -23,8 +23,8 @@ struct json_name_text {
 };
 extern const struct json_name_text paucis__json_names[JSON_NAMES];
 
-/* Hash table over the names, filled once per context. A name is told by its length and its first and last
- * eight bytes as words, which overlap; the middle of a longer one is compared as text. */
+/* Hash table over the names, filled once per context. A name is told by its length and its first
+ * and last eight bytes as words, which overlap; the middle of a longer one is compared as text. */
 #define JSON_NAME_SLOTS 256
 #define JSON_NAME_MAX 24
 struct json_name_table {
@@ -58,7 +58,8 @@ static inline size_t json_name_slot(struct json_name_words w, size_t len) {
     return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 56);
 }
 
-/* The number of the name that is these bytes, JSON_NAMES if it is none. `room` bytes may be read. */
+/* The number of the name that is these bytes, JSON_NAMES if it is none. `room` bytes may be read.
+ */
 static inline size_t json_name_of(const struct json_name_table *t, const char *at, size_t len,
                                   size_t room) {
     if (!len || len > JSON_NAME_MAX || room < 8) return JSON_NAMES;

@@ -1,5 +1,5 @@
-/* NEON kernel: 64 bytes are four registers; a mask is made by keeping one bit of each byte and adding
- * neighbours three times. */
+/* NEON kernel: 64 bytes are four registers; a mask is made by keeping one bit of each byte and
+ * adding neighbours three times. */
 #include "json/json_kernels.h"
 
 #ifdef PAUCIS_JSON_NEON
@@ -13,7 +13,7 @@ static inline uint64_t mask_of(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x1
     return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
 }
 
-#define MASK(p, test) \
+#define MASK(p, test)                                                              \
     mask_of(test(vld1q_u8(p)), test(vld1q_u8((p) + 16)), test(vld1q_u8((p) + 32)), \
             test(vld1q_u8((p) + 48)))
 
@@ -21,7 +21,6 @@ static inline uint8x16_t is_quote(uint8x16_t v) { return vceqq_u8(v, vdupq_n_u8(
 static inline uint8x16_t is_slash(uint8x16_t v) { return vceqq_u8(v, vdupq_n_u8('\\')); }
 static inline uint8x16_t is_control(uint8x16_t v) { return vcltq_u8(v, vdupq_n_u8(0x20)); }
 static inline uint8x16_t is_high(uint8x16_t v) { return vcgeq_u8(v, vdupq_n_u8(0x80)); }
-
 
 static inline uint8x16_t lookup(const uint8_t *table, uint8x16_t index) {
     return vqtbl1q_u8(vld1q_u8(table), index);
@@ -44,9 +43,9 @@ static inline void block_classes(const uint8_t *p, struct block_classes *c) {
 
 static inline uint8x16_t utf8_error(const uint8_t *p) {
     uint8x16_t v = vld1q_u8(p), p1 = vld1q_u8(p - 1);
-    uint8x16_t pairs = vandq_u8(vandq_u8(lookup(utf8_first_high, high_nibble(p1)),
-                                         lookup(utf8_first_low, low_nibble(p1))),
-                                lookup(utf8_second_high, high_nibble(v)));
+    uint8x16_t pairs = vandq_u8(
+        vandq_u8(lookup(utf8_first_high, high_nibble(p1)), lookup(utf8_first_low, low_nibble(p1))),
+        lookup(utf8_second_high, high_nibble(v)));
     uint8x16_t third = vqsubq_u8(vld1q_u8(p - 2), vdupq_n_u8(UTF8_THIRD));
     uint8x16_t fourth = vqsubq_u8(vld1q_u8(p - 3), vdupq_n_u8(UTF8_FOURTH));
     uint8x16_t wrong = veorq_u8(pairs, vandq_u8(vorrq_u8(third, fourth), vdupq_n_u8(0x80)));

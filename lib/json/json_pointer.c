@@ -18,9 +18,9 @@ static struct span step_key(const struct json *j, const struct step *s) {
 #define NUMBER_LEN ((size_t)20)
 static size_t token_bound(struct span key) { return 1 + 2 * (key.at ? key.len : NUMBER_LEN); }
 
-/* Writes one step's token: a number, or the decoded key with ~ and / escaped. The text is made in the
- * upper half of the room and moved down from there. A C string cannot hold the NUL that a key may
- * have; it becomes a question mark. */
+/* Writes one step's token: a number, or the decoded key with ~ and / escaped. The text is made in
+ * the upper half of the room and moved down from there. A C string cannot hold the NUL that a key
+ * may have; it becomes a question mark. */
 static char *put_token(const struct json *j, const struct step *s, char *dst) {
     struct span key = step_key(j, s);
     size_t half = key.at ? key.len : NUMBER_LEN;

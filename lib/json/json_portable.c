@@ -28,9 +28,9 @@ static size_t portable_string_end(const uint8_t *body, size_t from, size_t size,
 static bool portable_usable(void) { return true; }
 
 const struct json_kernel paucis__json_portable = {.name = "portable",
-                                              .summary = "8 bytes a step, any machine",
-                                              .usable = portable_usable,
-                                              .string_end = portable_string_end};
+                                                  .summary = "8 bytes a step, any machine",
+                                                  .usable = portable_usable,
+                                                  .string_end = portable_string_end};
 
 const struct json_kernel *const paucis__json_kernels[] = {
 #ifdef PAUCIS_JSON_AVX512

@@ -1,14 +1,14 @@
 /* The JSON reader: strict RFC 8259, one pass, no recursion.
  *
- * Why by hand: the product is a splice of the body's own bytes, so every value must be known by its
- * byte range. The fast libraries in reach (simdjson, yyjson, RapidJSON) copy and decode strings into
- * a document of their own and forget where they stood; the small ones that keep ranges (jsmn) read a
- * byte at a time and check neither grammar nor UTF-8.
+ * Why by hand: the product is a splice of the body's own bytes, so every value must be known by
+ * its byte range. The fast libraries in reach (simdjson, yyjson, RapidJSON) copy and decode
+ * strings into a document of their own and forget where they stood; the small ones that keep
+ * ranges (jsmn) read a byte at a time and check neither grammar nor UTF-8.
  *
  * Agent bodies are long strings with a little structure between them. So the strings are left to a
- * vector kernel that does everything at once (find the end, check escapes, control bytes and UTF-8),
- * and the structure is read by a plain loop. The stack of open containers lies in the nodes
- * themselves: while a container is open, its `end` names its parent.
+ * vector kernel that does everything at once (find the end, check escapes, control bytes and
+ * UTF-8), and the structure is read by a plain loop. The stack of open containers lies in the
+ * nodes themselves: while a container is open, its `end` names its parent.
  *
  * Kernels only say that a string is bad; json_string_defect, the obvious byte-by-byte reader, then
  * says what and where. */
@@ -52,7 +52,7 @@ static inline paucis_err reader_push(struct reader *r, size_t at, size_t end, un
     struct node *n = &j->nodes.at[j->nodes.count++];
     n->at = (uint32_t)at & 0x7fffffff;
     n->end = (uint32_t)end & 0x7fffffff;
-    n->escaped = flags & 1; /* STRING_ESCAPED */
+    n->escaped = flags & 1;      /* STRING_ESCAPED */
     n->unusual = flags >> 1 & 1; /* STRING_UNUSUAL */
     return PAUCIS_OK;
 }
@@ -78,7 +78,8 @@ static inline paucis_err reader_string(struct reader *r, bool tag) {
 
 static inline bool is_digit(uint8_t c) { return (uint8_t)(c - '0') < 10; }
 
-/* The byte at the cursor, or 0 at the end: 0 fits nowhere in the grammar, so it stops every loop. */
+/* The byte at the cursor, or 0 at the end: 0 fits nowhere in the grammar, so it stops every loop.
+ */
 static inline uint8_t reader_peek(const struct reader *r) {
     return r->at < r->size ? r->body[r->at] : 0;
 }
@@ -173,7 +174,8 @@ static inline paucis_err reader_after_value(struct reader *r) {
             return open == '{' ? reader_key(r) : PAUCIS_OK;
         }
         if (c != open + 2) /* '{' + 2 is '}', '[' + 2 is ']' */
-            return reader_unexpected(r, open == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
+            return reader_unexpected(r,
+                                     open == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
         PAUCIS_TRY(reader_close(r));
     }
     return PAUCIS_OK;

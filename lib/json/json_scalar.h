@@ -1,5 +1,5 @@
-/* Strings one byte at a time: the definition that every kernel is measured against, and the one that
- * knows what is wrong with a bad string. */
+/* Strings one byte at a time: the definition that every kernel is measured against, and the one
+ * that knows what is wrong with a bad string. */
 #ifndef PAUCIS_JSON_SCALAR_H
 #define PAUCIS_JSON_SCALAR_H
 
@@ -58,8 +58,8 @@ static inline size_t utf8_len(const uint8_t *p, size_t n) {
     return len;
 }
 
-/* Steps over what stands at p inside a string: one character or one escape. Returns its length, or 0
- * and the reason. */
+/* Steps over what stands at p inside a string: one character or one escape. Returns its length, or
+ * 0 and the reason. */
 static inline size_t json_step(const uint8_t *p, size_t n, unsigned *flags, const char **why) {
     if (p[0] != '\\') {
         if (p[0] < 0x20) return *why = "control character in a string", 0;

@@ -95,8 +95,8 @@ static char *put_u_escape(char *d, unsigned c) {
     return d + 6;
 }
 
-/* How many bytes from s on stay as they are, found eight at a time: up to one that must be escaped or
- * might begin a surrogate. */
+/* How many bytes from s on stay as they are, found eight at a time: up to one that must be escaped
+ * or might begin a surrogate. */
 static size_t plain_run(const uint8_t *s, const uint8_t *end) {
     const uint8_t *p = s;
     for (; end - p >= 8; p += 8) {

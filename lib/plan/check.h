@@ -1,5 +1,5 @@
-/* Checking: the rules of a format against a view. The same code judges a body as it came (deep) and a
- * view with edits before a byte is written. */
+/* Checking: the rules of a format against a view. The same code judges a body as it came (deep)
+ * and a view with edits before a byte is written. */
 #ifndef PAUCIS_CHECK_H
 #define PAUCIS_CHECK_H
 

@@ -1,6 +1,7 @@
-/* See run.h. Strategies ask, edit.h refuses what is plainly wrong, and the rules have the last word. A
- * second round is rare: it takes an edit that only the whole shows to be illegal, such as a message
- * whose removal leaves two user turns side by side where the format wants them to alternate. */
+/* See run.h. Strategies ask, edit.h refuses what is plainly wrong, and the rules have the last
+ * word. A second round is rare: it takes an edit that only the whole shows to be illegal, such as
+ * a message whose removal leaves two user turns side by side where the format wants them to
+ * alternate. */
 #include "plan/run.h"
 
 #include "limits.h"
@@ -30,8 +31,8 @@ static int compare_breaks(const struct break_ *a, const struct break_ *b) {
     return strcmp(a->rule, b->rule);
 }
 
-/* Freezes the unit of every (rule, message) that is in `now` and not in `came`, both sorted. Returns
- * how many there are; *hopeless if one cannot be helped by freezing a unit. */
+/* Freezes the unit of every (rule, message) that is in `now` and not in `came`, both sorted.
+ * Returns how many there are; *hopeless if one cannot be helped by freezing a unit. */
 static size_t freeze_new(struct view *v, const struct check *came, const struct check *now,
                          bool *hopeless) {
     size_t k = 0, fresh = 0;

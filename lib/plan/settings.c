@@ -117,7 +117,8 @@ static void set_defaults(struct settings *s) {
 static paucis_err add_strategy(struct settings *s, struct span name, paucis_error *e) {
     const struct strategy *st = paucis__strategy_named(name);
     if (!st) return wrong(e, "unknown strategy");
-    if (st->needs_budget && s->budget == PAUCIS_NO_BUDGET) return wrong(e, "compact_to_budget needs a budget");
+    if (st->needs_budget && s->budget == PAUCIS_NO_BUDGET)
+        return wrong(e, "compact_to_budget needs a budget");
     for (const char *const *part = st->sequence; part && *part; part++)
         PAUCIS_TRY(add_strategy(s, span_of(*part, strlen(*part)), e)); /* one level: no loops */
     if (st->sequence) return PAUCIS_OK;
@@ -149,8 +150,7 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
     s->budget = o->budget_tokens;
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
     if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));
-    for (size_t i = 0; i < o->nkv; i++)
-        PAUCIS_TRY(set_option(s, o->kv[i].key, o->kv[i].val, e));
+    for (size_t i = 0; i < o->nkv; i++) PAUCIS_TRY(set_option(s, o->kv[i].key, o->kv[i].val, e));
     if (!o->strategies) return add_policy(s, e);
     if (o->policy) return wrong(e, "a policy and a list of strategies at once");
     s->policy = NULL;

@@ -9,9 +9,9 @@
 #define MAX_STRATEGIES 16 /* in the table, and in one list */
 
 struct settings {
-    const struct json_kernel *kernel; /* NULL = the best */
-    const struct format *format;      /* NULL = detect */
-    const struct policy *policy;      /* NULL = strategies were named */
+    const struct json_kernel *kernel;            /* NULL = the best */
+    const struct format *format;                 /* NULL = detect */
+    const struct policy *policy;                 /* NULL = strategies were named */
     const struct strategy *list[MAX_STRATEGIES]; /* what runs, in order; sequences unrolled */
     size_t count;
     uint64_t budget; /* PAUCIS_NO_BUDGET = none */
@@ -26,7 +26,8 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
 /* The values of a strategy's options. */
 const uint64_t *paucis__settings_of(const struct settings *s, const struct strategy *st);
 
-/* Every option by number, NULL past the end: names, then what all strategies share, then their own. */
+/* Every option by number, NULL past the end: names, then what all strategies share, then their
+ * own. */
 const paucis_info *paucis__settings_option(size_t i);
 
 #endif

@@ -1,8 +1,19 @@
-/* compact_to_budget: until the conversation fits, old results become one line, oldest first; then old
- * prose does. A running total makes it linear. */
+/* compact_to_budget: until the conversation fits, old results become one line, oldest first; then
+ * old prose does. A running total makes it linear. */
 #include "strategy/strategy.h"
 
-enum { KEEP_LAST, MIN, PER_TOKEN, PER_MESSAGE, MEDIA_BYTES, EXACT, SPARE_SYSTEM, ARGUMENTS };
+enum {
+    KEEP_LAST,
+    MIN,
+    PER_TOKEN,
+    PER_MESSAGE,
+    MEDIA_BYTES,
+    EXACT,
+    SPARE_SYSTEM,
+    ARGUMENTS,
+    LARGEST_FIRST,
+    STEP
+};
 
 static uint64_t tokens_of(const struct pass *p, uint64_t bytes) {
     if (p->opt[EXACT]) return bytes * 1000 / p->opt[PER_TOKEN] + p->opt[PER_MESSAGE];
@@ -31,11 +42,13 @@ struct fit {
     struct pass *p;
     uint64_t *bytes; /* of each message in order */
     uint64_t total;  /* tokens */
+    uint64_t target; /* tokens to come down to */
     const bool *referred;
+    const uint8_t *size_class; /* of each part's text; NULL: oldest first */
 };
 
-/* Is this text one that the pass may take? A pass takes results, prose, or arguments. Prose is the text
- * of a message that has exactly one and no media beside it. */
+/* Is this text one that the pass may take? A pass takes results, prose, or arguments. Prose is the
+ * text of a message that has exactly one and no media beside it. */
 static bool is_prose(const struct view *v, const struct message *m) {
     size_t texts = 0;
     for (VIEW_EACH_PART(v, i, m)) {
@@ -70,33 +83,64 @@ static const struct {
     {PART_CALL, "(elided: %n bytes of arguments)", "over budget: old arguments"},
 };
 
-static paucis_err fit_messages(struct fit *f, size_t pass, size_t limit) {
+/* Elides what the pass is about, oldest first; of one size class only, if sizes matter. */
+static paucis_err fit_messages(struct fit *f, size_t pass, size_t limit, unsigned size_class) {
     const struct view *v = f->p->v;
-    for (size_t i = 1; i < limit && f->total > f->p->budget; i++) {
+    for (size_t i = 1; i < limit && f->total > f->target; i++) {
         const struct message *m = view_message(v, v->order.at[i]);
         bool spared = m->role == ROLE_SYSTEM && f->p->opt[SPARE_SYSTEM];
         if (m->role == ROLE_USER || spared) continue;
         if (fit_passes[pass].kind == PART_TEXT && !is_prose(v, m)) continue;
-        for (VIEW_EACH_PART(v, k, m))
-            if (view_part(v, k)->kind == fit_passes[pass].kind && f->total > f->p->budget)
-                PAUCIS_TRY(elide(f, i, k, fit_passes[pass].form, fit_passes[pass].reason));
+        for (VIEW_EACH_PART(v, k, m)) {
+            if (view_part(v, k)->kind != fit_passes[pass].kind || f->total <= f->target) continue;
+            if (f->size_class && f->size_class[k] != size_class) continue;
+            PAUCIS_TRY(elide(f, i, k, fit_passes[pass].form, fit_passes[pass].reason));
+        }
     }
+    return PAUCIS_OK;
+}
+
+/* The number of binary digits of each text's length: sorting by that is enough, and linear. */
+static paucis_err find_size_classes(struct fit *f, unsigned *largest) {
+    const struct view *v = f->p->v;
+    uint8_t *list = paucis__arena_alloc(v->arena, v->parts.count);
+    if (!list) return PAUCIS_E_NOMEM;
+    for (size_t k = 0; k < v->parts.count; k++) {
+        list[k] = 0;
+        for (size_t len = paucis__view_text_len(v, k); len; len >>= 1) list[k]++;
+        if (list[k] > *largest) *largest = list[k];
+    }
+    f->size_class = list;
+    return PAUCIS_OK;
+}
+
+static paucis_err fit(struct fit *f) {
+    struct pass *p = f->p;
+    size_t limit = paucis__pass_limit(p, p->opt[KEEP_LAST]);
+    unsigned largest = 0;
+    if (f->total <= p->budget) return PAUCIS_OK;
+    uint64_t saved = f->total - p->budget, beyond = saved % p->opt[STEP];
+    if (beyond) saved += p->opt[STEP] - beyond;
+    f->target = saturating_sub(f->total, saved);
+    if (p->common[COMMON_MEND]) PAUCIS_TRY(paucis__referred_parts(p->v, &f->referred));
+    if (p->opt[LARGEST_FIRST]) PAUCIS_TRY(find_size_classes(f, &largest));
+    for (size_t pass = 0; pass < (p->opt[ARGUMENTS] ? 3 : 2); pass++)
+        for (unsigned left = largest + 1; left > 0; left--)
+            PAUCIS_TRY(fit_messages(f, pass, limit, left - 1));
     return PAUCIS_OK;
 }
 
 static paucis_err compact_to_budget_run(struct pass *p) {
     struct view *v = p->v;
-    size_t n = v->order.count, limit = paucis__pass_limit(p, p->opt[KEEP_LAST]);
-    struct fit f = {p, paucis__arena_alloc(v->arena, n * sizeof *f.bytes), 0, NULL};
+    size_t n = v->order.count;
+    struct fit f = {.p = p, .bytes = paucis__arena_alloc(v->arena, n * sizeof *f.bytes)};
     if (!f.bytes) return PAUCIS_E_NOMEM;
-    if (p->common[COMMON_MEND]) PAUCIS_TRY(paucis__referred_parts(v, &f.referred));
     for (size_t i = 0; i < n; i++) {
         f.bytes[i] = message_bytes(p, view_message(v, v->order.at[i]));
         f.total += tokens_of(p, f.bytes[i]);
     }
     p->counts->original_tokens = f.total;
-    for (size_t pass = 0; pass < (p->opt[ARGUMENTS] ? 3 : 2); pass++)
-        PAUCIS_TRY(fit_messages(&f, pass, limit));
+    PAUCIS_TRY(fit(&f));
     p->counts->final_tokens = f.total;
     return PAUCIS_OK;
 }
@@ -115,6 +159,8 @@ const struct strategy paucis__st_compact_to_budget = {
             [EXACT] = SWITCH_OFF("compact_to_budget.exact", "whole numbers instead of single precision"),
             [SPARE_SYSTEM] = SWITCH_OFF("compact_to_budget.spare_system", "system messages stay"),
             [ARGUMENTS] = SWITCH_OFF("compact_to_budget.arguments", "old call arguments go as well, last"),
+            [LARGEST_FIRST] = SWITCH_OFF("compact_to_budget.largest_first", "large texts go before small ones, whatever their age"),
+            [STEP] = NUMBER("compact_to_budget.step", 1, 1, "tokens: what is saved is rounded up to a multiple, so that the edits stay the same for a while"),
         },
     .run = compact_to_budget_run,
 };

@@ -1,5 +1,5 @@
-/* lingua: old assistant prose without what carries no words: runs of spaces, lines of dashes, spare blank
- * lines. Code between fences stays as it is. */
+/* lingua: old assistant prose without what carries no words: runs of spaces, lines of dashes,
+ * spare blank lines. Code between fences stays as it is. */
 #include "strategy/strategy.h"
 
 enum { KEEP_LAST, CAREFUL };
@@ -109,8 +109,8 @@ static void classic_line(struct prose *t, struct span line) {
     if (lf) put(t, SPAN("\n"));
 }
 
-/* Opens or closes a fence as CommonMark does: three or more of ` or ~, closed by at least as many of
- * the same and nothing else on the line; ` may not come again behind an opening `. */
+/* Opens or closes a fence as CommonMark does: three or more of ` or ~, closed by at least as many
+ * of the same and nothing else on the line; ` may not come again behind an opening `. */
 static bool careful_fence(struct prose *t, struct span body) {
     struct span s = trim_left(body);
     if (!s.len || (s.at[0] != '`' && s.at[0] != '~')) return false;
@@ -130,8 +130,8 @@ static bool careful_fence(struct prose *t, struct span body) {
     return true;
 }
 
-/* One line without its trailing blanks (two spaces, a line break in Markdown, stay) and without a third
- * blank line in a row; indentation, rules, headings and tables are left alone. */
+/* One line without its trailing blanks (two spaces, a line break in Markdown, stay) and without a
+ * third blank line in a row; indentation, rules, headings and tables are left alone. */
 static void careful_line(struct prose *t, struct span line) {
     bool lf = line.len && line.at[line.len - 1] == '\n';
     struct span body = span_of(line.at, line.len - lf);

@@ -1,5 +1,5 @@
-/* pairing: a call without a result gets one that says so; results without a call go. It is meant for
- * broken conversations, so broken units are not frozen for it. */
+/* pairing: a call without a result gets one that says so; results without a call go. It is meant
+ * for broken conversations, so broken units are not frozen for it. */
 #include "strategy/strategy.h"
 
 enum { STRICT };
@@ -68,6 +68,15 @@ static paucis_err answer_orphans(struct pass *p, const bool *orphan) {
 
 /* ---- stage B: results without a call ------------------------------------------------------- */
 
+/* Counts a removal; the classic one does not count its bytes. */
+static paucis_err dropped(struct pass *p, paucis_err err) {
+    if (err) return err == PAUCIS_E_NOMEM ? err : PAUCIS_OK;
+    const struct edit *e = &p->v->edits.at[p->v->edits.count - 1];
+    p->counts->snippet_hits++;
+    if (p->opt[STRICT]) p->counts->total_bytes_saved += e->before;
+    return PAUCIS_OK;
+}
+
 static paucis_err drop_orphan_results(struct pass *p, const struct message *m, size_t message,
                                       struct seen *calls) {
     struct view *v = p->v;
@@ -84,17 +93,10 @@ static paucis_err drop_orphan_results(struct pass *p, const struct message *m, s
             (by_links(p) ? part->mate == NO_INDEX : !paucis__seen_has(calls, v, id));
         orphans += orphan[k - m->part];
     }
-    if (orphans && orphans == m->live) {
-        paucis_err err = paucis__edit_drop_message(v, why, message);
-        if (err == PAUCIS_E_NOMEM) return err;
-        p->counts->snippet_hits += !err;
-        return PAUCIS_OK;
-    }
+    if (orphans && orphans == m->live) return dropped(p, paucis__edit_drop_message(v, why, message));
     for (size_t k = m->part; by_links(p) && orphans && k < m->part + m->nparts; k++) {
         if ((view_part(v, k)->flags & PART_DROPPED) || !orphan[k - m->part]) continue;
-        paucis_err err = paucis__edit_drop(v, why, k);
-        if (err == PAUCIS_E_NOMEM) return err;
-        p->counts->snippet_hits += !err;
+        PAUCIS_TRY(dropped(p, paucis__edit_drop(v, why, k)));
     }
     return PAUCIS_OK;
 }
@@ -131,7 +133,7 @@ const struct strategy paucis__st_pairing = {
     .summary = "give every call a result and every result a call",
     .options =
         {
-            [STRICT] = SWITCH_OFF("pairing.strict", "results of any role count, half-orphaned messages lose only the orphans, a call at the very end is left open"),
+            [STRICT] = SWITCH_OFF("pairing.strict", "results of any role count, half-orphaned messages lose only the orphans, a call at the very end is left open, bytes that go are counted"),
         },
     .run = pairing_run,
 };

@@ -1,25 +1,26 @@
-/* thinking_prune: thinking older than the newest messages goes; assistant messages left with nothing go
- * with it. */
+/* thinking_prune: thinking older than the newest messages goes; assistant messages left with
+ * nothing go with it. */
 #include "strategy/strategy.h"
 
-enum { KEEP_LAST, SPARE_LOOP };
+enum { KEEP_LAST, SPARE_LOOP, SPARE_ALONE };
 
-/* The message's thinking, if all of it may go. *only: it has nothing else. */
-static paucis_err prune_message(struct pass *p, size_t index, bool *empty) {
+/* Drops the message's thinking, or the message if it has nothing else. */
+static paucis_err prune_message(struct pass *p, size_t index) {
     struct view *v = p->v;
     const struct message *m = view_message(v, index);
     struct why why = {p->strategy, "thinking older than the window"};
     uint64_t saved = 0;
-    *empty = true;
-    for (VIEW_EACH_PART(v, k, m)) *empty = *empty && view_part(v, k)->kind == PART_THINKING;
+    bool alone = true;
+    for (VIEW_EACH_PART(v, k, m)) alone = alone && view_part(v, k)->kind == PART_THINKING;
+    if (alone && p->opt[SPARE_ALONE]) return PAUCIS_OK;
     for (VIEW_EACH_PART(v, i, m)) {
         if (view_part(v, i)->kind != PART_THINKING) continue;
         size_t len = paucis__view_text_len(v, i);
-        paucis_err err = *empty ? PAUCIS_OK : paucis__edit_drop(v, why, i);
+        paucis_err err = alone ? PAUCIS_OK : paucis__edit_drop(v, why, i);
         if (err == PAUCIS_E_NOMEM) return err;
         if (err == PAUCIS_OK) saved += len;
     }
-    if (*empty) {
+    if (alone) {
         paucis_err err = paucis__edit_drop_message(v, why, index);
         if (err == PAUCIS_E_NOMEM) return err;
         if (err) saved = 0;
@@ -34,10 +35,9 @@ static paucis_err thinking_prune_run(struct pass *p) {
     size_t limit = paucis__pass_limit(p, p->opt[KEEP_LAST]);
     for (size_t i = 0; i < limit; i++) {
         size_t index = v->order.at[i];
-        bool empty;
         if (view_message(v, index)->role != ROLE_ASSISTANT) continue;
         if (p->opt[SPARE_LOOP] && (v->loop == NO_INDEX || index > v->loop)) break;
-        PAUCIS_TRY(prune_message(p, index, &empty));
+        PAUCIS_TRY(prune_message(p, index));
     }
     return PAUCIS_OK;
 }
@@ -49,6 +49,7 @@ const struct strategy paucis__st_thinking_prune = {
         {
             [KEEP_LAST] = NUMBER("thinking_prune.keep_last", 4, 0, "messages at the end that stay"),
             [SPARE_LOOP] = SWITCH_OFF("thinking_prune.spare_loop", "thinking of the current tool loop stays"),
+            [SPARE_ALONE] = SWITCH_OFF("thinking_prune.spare_alone", "a message that would be left empty stays as it is"),
         },
     .run = thinking_prune_run,
 };

@@ -1,11 +1,14 @@
-/* tool_call_dedup: a call with the name and arguments of an earlier one says so instead of repeating the
- * arguments. */
+/* tool_call_dedup: a call with the name and arguments of an earlier one says so instead of
+ * repeating the arguments. */
 #include "strategy/strategy.h"
 
 enum { MIN, KEEP_LAST, TRUST, OBJECT, EXACT, CLEAR_IDS };
 
-/* The classic key is name, NUL, arguments, so that a NUL in the name can make two different calls look
- * alike; the exact one puts the name's length in front. */
+#define PLAIN_MARKER "[REPEAT of call_id=%i, %n bytes]"
+#define OBJECT_MARKER "{\"repeat_of_call_id\":\"%i\",\"bytes\":%n}"
+
+/* The classic key is name, NUL, arguments, so that a NUL in the name can make two different calls
+ * look alike; the exact one puts the name's length in front. */
 static paucis_err call_key(struct pass *p, size_t part, struct span args, struct span *key) {
     struct view *v = p->v;
     struct span name = paucis__view_string(v, view_part(v, part)->name);
@@ -37,11 +40,11 @@ static paucis_err dedup_call(struct pass *p, struct seen *seen, const bool *uncl
     if (!id.at) return PAUCIS_E_NOMEM;
     if (id.len > MAX_MARKER_ID || (unclear && unclear[first])) return PAUCIS_OK;
     bool done;
-    struct span text = paucis__pass_marker(p,
-                                           p->opt[OBJECT]
-                                               ? "{\"repeat_of\":\"%i\",\"bytes\":%n}"
-                                               : "[REPEAT of call_id=%i, %n bytes]",
-                                           id, args.len, 0);
+    /* Where arguments must be an object, the plain marker becomes a note in one anyway. */
+    bool object = p->opt[OBJECT] && !(view_part(v, part)->flags & PART_OBJECT);
+    if (object) id = paucis__pass_quoted(p, id);
+    if (!id.at) return PAUCIS_E_NOMEM;
+    struct span text = paucis__pass_marker(p, object ? OBJECT_MARKER : PLAIN_MARKER, id, args.len, 0);
     PAUCIS_TRY(paucis__pass_replace(p, part, text, first, "same call as an earlier one", &done));
     if (done) {
         p->counts->dedup_hits++;

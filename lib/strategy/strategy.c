@@ -72,6 +72,11 @@ struct span paucis__pass_marker(struct pass *p, const char *form, struct span id
     return span_of(text, (size_t)(d - text));
 }
 
+struct span paucis__pass_quoted(struct pass *p, struct span text) {
+    char *quoted = paucis__arena_alloc(p->v->arena, paucis__json_quote(text, NULL));
+    return span_of(quoted, quoted ? paucis__json_quote(text, quoted) : 0);
+}
+
 paucis_err paucis__pass_replace(struct pass *p, size_t part, struct span text, size_t refers,
                                 const char *reason, bool *done) {
     *done = false;
@@ -164,25 +169,74 @@ paucis_err paucis__unclear_ids(struct view *v, enum kind kind, const bool **uncl
 
 /* ---- mending ------------------------------------------------------------------------------- */
 
-static bool is_whole(const struct view *v, size_t part) {
-    const struct part *p = view_part(v, part);
-    return p->edit == NO_INDEX && !(p->flags & PART_DROPPED) &&
-           !(view_message(v, p->message)->flags & MESSAGE_DROPPED);
+static bool is_gone(const struct view *v, const struct part *part) {
+    return (part->flags & PART_DROPPED) ||
+           (view_message(v, part->message)->flags & MESSAGE_DROPPED);
 }
 
-/* The same marker with another id in it. */
-static struct span marker_with_id(struct view *v, struct span marker, size_t old, size_t now) {
+static bool is_whole(const struct view *v, size_t part) {
+    return view_part(v, part)->edit == NO_INDEX && !is_gone(v, view_part(v, part));
+}
+
+/* The same marker with another id in it. Every marker that refers has its id behind CALL_ID, plain
+ * or quoted. */
+#define CALL_ID "call_id"
+
+static struct span marker_with_id(struct pass *p, struct span marker, size_t old, size_t now) {
+    struct view *v = p->v;
     struct span a = paucis__view_string(v, view_part(v, old)->id);
     struct span b = paucis__view_string(v, view_part(v, now)->id);
+    size_t at = 0;
+    while (memcmp(marker.at + at, CALL_ID, strlen(CALL_ID)) != 0) at++;
+    at += strlen(CALL_ID);
+    bool quoted = marker.at[at] == '"'; /* call_id":"ID" as opposed to call_id=ID */
+    at += quoted ? 3 : 1;
+    if (quoted && a.at && b.at) {
+        a = paucis__pass_quoted(p, a);
+        b = paucis__pass_quoted(p, b);
+    }
     char *text = a.at && b.at ? paucis__arena_alloc(v->arena, marker.len + b.len) : NULL;
     if (!text) return span_of(NULL, 0);
-    size_t at = 0;
-    while (at + a.len < marker.len && memcmp(marker.at + at, a.at, a.len) != 0) at++;
-    if (at + a.len >= marker.len) return marker;
     memcpy(text, marker.at, at);
     memcpy(text + at, b.at, b.len);
     memcpy(text + at + b.len, marker.at + at + a.len, marker.len - at - a.len);
     return span_of(text, marker.len - a.len + b.len);
+}
+
+/* With no_grow: what taking back the part's edits, or `more` bytes of JSON, costs must still fit.
+ */
+static bool is_affordable(const struct view *v, int64_t more) {
+    return !v->no_grow || v->room >= more;
+}
+
+/* Gives the part its text back. */
+static bool restore(struct view *v, size_t part) {
+    int64_t cost = 0;
+    for (uint32_t i = view_part(v, part)->edit; i != NO_INDEX; i = v->edits.at[i].prior)
+        cost += v->edits.at[i].room;
+    if (!is_affordable(v, cost)) return false;
+    paucis__edit_restore(v, part);
+    return true;
+}
+
+/* Lets the part's marker name `heir`. */
+static paucis_err point_to(struct pass *p, size_t part, size_t heir) {
+    struct view *v = p->v;
+    struct edit *e = &v->edits.at[view_part(v, part)->edit];
+    struct span text = marker_with_id(p, e->text, e->refers, heir);
+    if (!text.at) return PAUCIS_E_NOMEM;
+    /* escapes are escaped once more where arguments are an object */
+    int64_t more = 2 * ((int64_t)paucis__json_quote(text, NULL) -
+                        (int64_t)paucis__json_quote(e->text, NULL));
+    if (more > 0 && !is_affordable(v, more)) return PAUCIS_OK;
+    if (more > 0 && v->no_grow) {
+        v->room -= more;
+        e->room -= more;
+    }
+    e->text = text;
+    e->after = text.len;
+    e->refers = (uint32_t)heir;
+    return PAUCIS_OK;
 }
 
 paucis_err paucis__mend_references(struct pass *p) {
@@ -191,23 +245,15 @@ paucis_err paucis__mend_references(struct pass *p) {
     if (!heir) return PAUCIS_E_NOMEM;
     memset(heir, 0xff, v->parts.count * sizeof *heir); /* NO_INDEX */
     for (size_t i = 0; i < v->parts.count; i++) {
-        struct part *part = view_part(v, i);
+        const struct part *part = view_part(v, i);
         if (part->edit == NO_INDEX || v->edits.at[part->edit].refers == NO_INDEX) continue;
         uint32_t target = v->edits.at[part->edit].refers;
-        if (is_whole(v, target)) continue;
-        if (part->flags & PART_DROPPED || view_message(v, part->message)->flags & MESSAGE_DROPPED)
-            continue;
-        if (heir[target] == NO_INDEX) {
+        if (is_gone(v, part) || is_whole(v, target)) continue;
+        uint32_t to = heir[target];
+        if (to != NO_INDEX && paucis__view_string_len(v, view_part(v, to)->id) <= MAX_MARKER_ID)
+            PAUCIS_TRY(point_to(p, i, to));
+        else if (restore(v, i))
             heir[target] = (uint32_t)i;
-            paucis__edit_restore(v, i);
-            continue;
-        }
-        struct edit *e = &v->edits.at[part->edit];
-        struct span text = marker_with_id(v, e->text, target, heir[target]);
-        if (!text.at) return PAUCIS_E_NOMEM;
-        e->text = text;
-        e->after = text.len;
-        e->refers = heir[target];
     }
     return PAUCIS_OK;
 }

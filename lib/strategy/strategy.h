@@ -1,6 +1,6 @@
-/* A strategy: one file that exports one of these, and one row in strategies.def. It reads the view and
- * asks for edits; it knows nothing of JSON or wire formats. An edit that is refused is simply not made:
- * every strategy must make sense with any of its edits left out. */
+/* A strategy: one file that exports one of these, and one row in strategies.def. It reads the view
+ * and asks for edits; it knows nothing of JSON or wire formats. An edit that is refused is simply
+ * not made: every strategy must make sense with any of its edits left out. */
 #ifndef PAUCIS_STRATEGY_H
 #define PAUCIS_STRATEGY_H
 
@@ -32,7 +32,7 @@ struct option {
         .value = 1, .most = 1, .is_switch = true     \
     }
 
-#define MAX_OPTIONS 8 /* of one strategy */
+#define MAX_OPTIONS 12 /* of one strategy */
 
 /* The classic counters; what each means is up to the strategy, see docs/strategies.md. */
 struct counts {
@@ -78,6 +78,9 @@ size_t paucis__pass_limit(const struct pass *p, uint64_t keep);
 struct span paucis__pass_marker(struct pass *p, const char *form, struct span id, uint64_t n,
                                 uint64_t m);
 
+/* A text as the inside of a JSON string. at == NULL: out of memory. */
+struct span paucis__pass_quoted(struct pass *p, struct span text);
+
 /* Tries to replace a text. *done tells whether it was; a refusal is no error. */
 paucis_err paucis__pass_replace(struct pass *p, size_t part, struct span text, size_t refers,
                                 const char *reason, bool *done);
@@ -90,8 +93,8 @@ struct seen {
     size_t mask;
 };
 paucis_err paucis__seen_new(struct seen *s, struct view *v, size_t most);
-/* The part that was added with these bytes, or NO_INDEX after adding `part` under them. Two keys that
- * hash alike are told apart by their bytes. */
+/* The part that was added with these bytes, or NO_INDEX after adding `part` under them. Two keys
+ * that hash alike are told apart by their bytes. */
 size_t paucis__seen_add(struct seen *s, struct view *v, struct span key, size_t part);
 
 bool paucis__seen_has(const struct seen *s, const struct view *v, struct span key);
@@ -99,15 +102,15 @@ bool paucis__seen_has(const struct seen *s, const struct view *v, struct span ke
 /* For each part: does a back-reference point to it? */
 paucis_err paucis__referred_parts(struct view *v, const bool **referred);
 
-/* For each part of that kind: is its id one that a reader of a marker could take for another, because
- * some other part has it too or because it holds more than letters, digits and . _ : - ? */
+/* For each part of that kind: is its id one that a reader of a marker could take for another,
+ * because some other part has it too or because it holds more than letters, digits and . _ : - ? */
 paucis_err paucis__unclear_ids(struct view *v, enum kind kind, const bool **unclear);
 
 /* Longer ids are not put into markers, so that the output stays linear in the input. */
 #define MAX_MARKER_ID 1024
 
-/* Back-references whose target is gone or cut: the first copy gets its text back, later ones point to
- * that. Runs after every strategy if the option `mend` is on. */
+/* Back-references whose target is gone or cut: the first copy gets its text back, later ones point
+ * to that. Runs after every strategy if the option `mend` is on. */
 paucis_err paucis__mend_references(struct pass *p);
 
 #endif

@@ -55,7 +55,9 @@ static int64_t cost_now(const struct view *v, const struct part *p) {
     int64_t cost = 0;
     for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
         size_t node = v->slots.at[i].node;
-        cost += (int64_t)(json_is_string(v->j, node) ? json_inner(v->j, node) : json_raw(v->j, node)).len;
+        cost +=
+            (int64_t)(json_is_string(v->j, node) ? json_inner(v->j, node) : json_raw(v->j, node))
+                .len;
     }
     return cost;
 }
@@ -184,8 +186,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
                                struct span text, size_t *made) {
     const char *form = call == NO_INDEX ? v->insert_user : v->insert_result;
     if (!form || (view_message(v, after)->flags & MESSAGE_TOP) || v->locked ||
-        (v->ruled ? is_blank(text) : !text.len) ||
-        (call != NO_INDEX && !may_answer(v, call)) ||
+        (v->ruled ? is_blank(text) : !text.len) || (call != NO_INDEX && !may_answer(v, call)) ||
         (v->bound && v->thought != NO_INDEX && after < v->thought))
         return PAUCIS_E_INVARIANT;
     if (!VEC_ROOM(v->mem, v->messages, 1) || !VEC_ROOM(v->mem, v->parts, 1) ||

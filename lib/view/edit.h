@@ -1,5 +1,5 @@
-/* Edits: the only way to change a view. Each is refused where FORMATS.md's G-rules or the part's own
- * flags forbid it, and written down with who wanted it and why; the list is the plan.
+/* Edits: the only way to change a view. Each is refused where FORMATS.md's G-rules or the part's
+ * own flags forbid it, and written down with who wanted it and why; the list is the plan.
  *
  * What is refused, besides what the part's flags say:
  *   a frozen unit (unless it is being mended), a locked body;
@@ -38,7 +38,8 @@ paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t mess
 paucis_err paucis__edit_drop_unit(struct view *v, struct why why, size_t unit);
 
 /* A new message right after message `after`, which stands in the array: a user text, or (call !=
- * NO_INDEX) the result of that call. *made is its index. Refused where the format has no form for it. */
+ * NO_INDEX) the result of that call. *made is its index. Refused where the format has no form for
+ * it. */
 paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, size_t call,
                                struct span text, size_t *made);
 

@@ -1,5 +1,5 @@
-/* See view.h. Adapters add messages, parts and slots in order; view_link then does what is the same for
- * every format. */
+/* See view.h. Adapters add messages, parts and slots in order; view_link then does what is the
+ * same for every format. */
 #include "view/view.h"
 
 #include "core/hash.h"
@@ -83,9 +83,9 @@ static void link_pair(struct view *v, size_t call, size_t result) {
     if (view_part(v, call)->mate == NO_INDEX) view_part(v, call)->mate = (uint32_t)result;
 }
 
-/* Ids are not unique in practice (some providers begin again at call_0), so a result belongs to the
- * newest call before it that has its id. Results without an id (Gemini) take the calls without an id
- * in order. */
+/* Ids are not unique in practice (some providers begin again at call_0), so a result belongs to
+ * the newest call before it that has its id. Results without an id (Gemini) take the calls without
+ * an id in order. */
 static paucis_err link_pairs(struct view *v) {
     size_t calls = 0, size = 4;
     for (size_t p = 0; p < v->parts.count; p++) calls += view_part(v, p)->kind == PART_CALL;
@@ -171,7 +171,8 @@ void paucis__view_clear(struct view *v) {
     v->from_body = 0;
     v->format = NULL;
     v->insert_user = v->insert_result = NULL;
-    v->failed = v->ruled = v->results_in_user = v->locked = v->bound = v->mending = v->no_grow = false;
+    v->failed = v->ruled = v->results_in_user = v->locked = v->bound = v->mending = v->no_grow =
+        false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;
 }

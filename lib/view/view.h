@@ -1,6 +1,6 @@
-/* The view: a conversation as messages and parts over the body's JSON nodes, the same for every wire
- * format. A format adapter fills it; strategies read it and change it through edit.h; the checker
- * judges it; the writer turns what changed into splices.
+/* The view: a conversation as messages and parts over the body's JSON nodes, the same for every
+ * wire format. A format adapter fills it; strategies read it and change it through edit.h; the
+ * checker judges it; the writer turns what changed into splices.
  *
  *   message   one element of the array (Responses: one item, with the reasoning items that carry no
  *             text counted to the item after them); a top-level system text is a message in front
@@ -10,7 +10,8 @@
  *   unit      adjacent assistant messages with all results of their calls: the smallest thing that
  *             may be dropped whole
  *
- * Everything refers to JSON nodes and to other parts by index, 0 meaning none where nodes are meant. */
+ * Everything refers to JSON nodes and to other parts by index, 0 meaning none where nodes are
+ * meant. */
 #ifndef PAUCIS_VIEW_H
 #define PAUCIS_VIEW_H
 
@@ -79,9 +80,9 @@ struct edit { /* one change, see edit.h */
     size_t before, after;   /* bytes of decoded text */
     struct span text;       /* EDIT_REPLACE and EDIT_INSERT; in the arena or static */
     uint32_t refers;        /* the part this text points to, NO_INDEX if none */
-    uint32_t prior;         /* replace: the edit before it on this part; insert: the message ahead */
-    int64_t room;           /* bytes of JSON it saves; only reckoned where v->no_grow asks */
-    bool undone;            /* the part has its own text back */
+    uint32_t prior; /* replace: the edit before it on this part; insert: the message ahead */
+    int64_t room;   /* bytes of JSON it saves; only reckoned where v->no_grow asks */
+    bool undone;    /* the part has its own text back */
 };
 
 struct view {
@@ -93,8 +94,8 @@ struct view {
     VEC(struct message) messages;
     VEC(struct part) parts;
     VEC(struct slot) slots;
-    size_t from_body;      /* so many messages came with the body; inserted ones follow */
-    VEC(uint32_t) order;   /* live messages in order: indices into messages */
+    size_t from_body;    /* so many messages came with the body; inserted ones follow */
+    VEC(uint32_t) order; /* live messages in order: indices into messages */
     VEC(struct edit) edits;
     bool failed; /* memory ran out while an adapter was adding; checked once, at the end */
     struct message spare_message; /* handed out then */
@@ -102,30 +103,33 @@ struct view {
     uint64_t seed; /* for hash tables */
 
     /* What may be edited (edit.h asks): */
-    bool ruled;           /* the format has validity rules */
-    bool results_in_user; /* results come inside user messages */
+    bool ruled;                              /* the format has validity rules */
+    bool results_in_user;                    /* results come inside user messages */
     const char *insert_user, *insert_result; /* forms of new messages, see struct format */
-    bool locked;      /* the provider compares the body with one it has seen: no edit at all */
-    bool bound;       /* thinking is only valid behind the prefix it was made with */
-    bool mending;     /* broken units are being repaired: they are not frozen */
-    bool no_grow;     /* no edit may make the output longer than the input */
-    int64_t room;     /* bytes of JSON the edits so far have saved, never negative with no_grow */
-    uint32_t loop;    /* last message a user wrote, NO_INDEX if none; the current tool loop is behind */
-    uint32_t thought; /* last message with thinking, NO_INDEX if none; kept by paucis__edit_settle */
+    bool locked;  /* the provider compares the body with one it has seen: no edit at all */
+    bool bound;   /* thinking is only valid behind the prefix it was made with */
+    bool mending; /* broken units are being repaired: they are not frozen */
+    bool no_grow; /* no edit may make the output longer than the input */
+    int64_t room; /* bytes of JSON the edits so far have saved, never negative with no_grow */
+    uint32_t
+        loop; /* last message a user wrote, NO_INDEX if none; the current tool loop is behind */
+    uint32_t
+        thought; /* last message with thinking, NO_INDEX if none; kept by paucis__edit_settle */
 };
 
 /* ---- for adapters -------------------------------------------------------------------------- */
 
-/* Each adds to what was added last: a part to the last message, a slot to the last part. The pointer
- * is good until the next call. When memory runs out they set v->failed and hand out a spare. */
+/* Each adds to what was added last: a part to the last message, a slot to the last part. The
+ * pointer is good until the next call. When memory runs out they set v->failed and hand out a
+ * spare. */
 struct message *paucis__view_message(struct view *v, enum role role, size_t node);
 struct part *paucis__view_part(struct view *v, enum kind kind, size_t node, unsigned flags);
 void paucis__view_slot(struct view *v, size_t node, size_t host);
 /* A slot for every string leaf below node (objects and arrays are walked), in order. */
 void paucis__view_leaves(struct view *v, size_t node);
 
-/* After an adapter has read everything: pairs calls with results, gives messages whose parts are all
- * results the role TOOL, and forms units. */
+/* After an adapter has read everything: pairs calls with results, gives messages whose parts are
+ * all results the role TOOL, and forms units. */
 paucis_err paucis__view_link(struct view *v);
 
 void paucis__view_clear(struct view *v); /* for the next body; keeps memory */
@@ -139,10 +143,10 @@ static inline struct message *view_message(const struct view *v, size_t i) {
 static inline struct part *view_part(const struct view *v, size_t i) { return &v->parts.at[i]; }
 
 /* Parts of message m that have not been dropped: for (VIEW_EACH_PART(v, p, m)) */
-#define VIEW_EACH_PART(v, p, m)                                                             \
-    size_t p = paucis__view_live((v), (m)->part, (m)->part + (m)->nparts),                  \
-           p##_end = (m)->part + (m)->nparts;                                               \
-    p < p##_end;                                                                            \
+#define VIEW_EACH_PART(v, p, m)                                            \
+    size_t p = paucis__view_live((v), (m)->part, (m)->part + (m)->nparts), \
+           p##_end = (m)->part + (m)->nparts;                              \
+    p < p##_end;                                                           \
     p = paucis__view_live((v), p + 1, p##_end)
 
 static inline size_t paucis__view_live(const struct view *v, size_t p, size_t end) {
@@ -157,14 +161,14 @@ static inline void view_freeze(const struct view *v, size_t message) {
     view_message(v, view_message(v, message)->unit)->flags |= MESSAGE_FROZEN;
 }
 
-/* The part's text as it is now: decoded, blocks joined; for call arguments that are an object, their
- * JSON. Points into the body where nothing had to be decoded, else into the arena. */
+/* The part's text as it is now: decoded, blocks joined; for call arguments that are an object,
+ * their JSON. Points into the body where nothing had to be decoded, else into the arena. */
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text);
 /* Its length, without decoding. */
 size_t paucis__view_text_len(const struct view *v, size_t part);
 
-/* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where the
- * body spells it that way already, as nearly all do, these are the body's own bytes. */
+/* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where
+ * the body spells it that way already, as nearly all do, these are the body's own bytes. */
 paucis_err paucis__view_key(struct view *v, size_t part, struct span *key);
 
 /* A string node decoded; at == NULL only if memory ran out. Node 0 gives the empty text. */

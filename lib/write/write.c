@@ -6,8 +6,8 @@
  *   a part, message   the array element with one comma
  *   a new message     the format's template with one comma
  *
- * Splices come out in order of the body except where a format lists a message's parts in another order
- * than the JSON does; then that message's splices are sorted. */
+ * Splices come out in order of the body except where a format lists a message's parts in another
+ * order than the JSON does; then that message's splices are sorted. */
 #include "write/write.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct writer {
     size_t first_kept; /* node that becomes its array's first element, all before it having gone */
     bool owes_comma;   /* the array begins with inserted messages; one goes before what follows */
     bool unordered;    /* the last splice stands before the one added ahead of it */
-    paucis_err err; /* sticky: later steps do nothing */
+    paucis_err err;    /* sticky: later steps do nothing */
 };
 
 static void writer_splice(struct writer *w, size_t from, size_t to, struct span text) {
@@ -124,8 +124,8 @@ static struct span writer_fill(struct writer *w, const char *form, const struct 
     return span_of(dst, n);
 }
 
-/* The messages inserted after body message i. Where everything before them has gone, a comma is owed
- * to whatever comes next instead of standing in front. */
+/* The messages inserted after body message i. Where everything before them has gone, a comma is
+ * owed to whatever comes next instead of standing in front. */
 static void writer_inserted(struct writer *w, size_t i) {
     const struct view *v = w->v;
     size_t last = view_message(v, i)->last, next = json_next(v->j, last);

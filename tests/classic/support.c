@@ -152,15 +152,18 @@ void talk_free(struct talk *t) {
     free(t->texts);
 }
 
-static size_t read_options(char *text, paucis_kv kv[MAX_KV]) {
-    size_t n = 0;
-    for (char *word = strtok(text, " "); word && n < MAX_KV; word = strtok(NULL, " ")) {
+/* "budget" is a member of its own, the others go by name. */
+static void read_options(char *text, paucis_opts *o, paucis_kv kv[MAX_KV]) {
+    o->kv = kv;
+    for (char *word = strtok(text, " "); word && o->nkv < MAX_KV; word = strtok(NULL, " ")) {
         char *value = strchr(word, '=');
         if (!value) abort();
         *value = 0;
-        kv[n++] = (paucis_kv){word, value + 1};
+        if (strcmp(word, "budget") == 0)
+            o->budget_tokens = strtoull(value + 1, NULL, 10);
+        else
+            kv[o->nkv++] = (paucis_kv){word, value + 1};
     }
-    return n;
 }
 
 static void run_on(struct talk *t, struct bytes in, const char *strategies, const char *options) {
@@ -173,8 +176,7 @@ static void run_on(struct talk *t, struct bytes in, const char *strategies, cons
     paucis_opts_init(&o, sizeof o);
     o.format = "neutral";
     o.strategies = strategies;
-    o.kv = kv;
-    o.nkv = read_options(copy.at, kv);
+    read_options(copy.at, &o, kv);
     t->stats = (paucis_stats){.size = sizeof t->stats};
     if (!t->ctx && paucis_ctx_new(&t->ctx, NULL)) abort();
     if (!CHECK_EQ(paucis_compact(t->ctx, in.at, in.len, &o, &out, &outn, &t->stats, &e), PAUCIS_OK)) {

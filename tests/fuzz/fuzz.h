@@ -1,5 +1,5 @@
-/* What the fuzz targets share: a way to fail, an allocator that keeps books and can be told to fail,
- * and a mutator that changes JSON value by value. */
+/* What the fuzz targets share: a way to fail, an allocator that keeps books and can be told to
+ * fail, and a mutator that changes JSON value by value. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -10,12 +10,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_CHECK(cond)                                                     \
-    do {                                                                     \
-        if (!(cond)) {                                                       \
+#define FUZZ_CHECK(cond)                                                       \
+    do {                                                                       \
+        if (!(cond)) {                                                         \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-            abort();                                                         \
-        }                                                                    \
+            abort();                                                           \
+        }                                                                      \
     } while (0)
 
 /* The input without its last `n` bytes, which steer the run; at the end they leave the body itself
@@ -69,10 +69,31 @@ static inline void *fuzz_resize(void *ud, void *p, size_t old, size_t now) {
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
 static const char *const fuzz_values[] = {
-    "null", "[]", "{}", "\"\"", "\" \"", "\"\\u0000\"", "\"\\ud800\"", "1", "true", "\"call_1\"",
-    "\"{}\"", "\"[\"", "{\"type\":\"text\",\"text\":\"t\"}", "{\"type\":\"ephemeral\"}",
-    "\"user\"", "\"assistant\"", "\"tool\"", "\"system\"", "\"model\"", "\"error\"",
-    "\"tool_use\"", "\"tool_result\"", "\"thinking\"", "\"reasoning\"", "\"function_call\"",
+    "null",
+    "[]",
+    "{}",
+    "\"\"",
+    "\" \"",
+    "\"\\u0000\"",
+    "\"\\ud800\"",
+    "1",
+    "true",
+    "\"call_1\"",
+    "\"{}\"",
+    "\"[\"",
+    "{\"type\":\"text\",\"text\":\"t\"}",
+    "{\"type\":\"ephemeral\"}",
+    "\"user\"",
+    "\"assistant\"",
+    "\"tool\"",
+    "\"system\"",
+    "\"model\"",
+    "\"error\"",
+    "\"tool_use\"",
+    "\"tool_result\"",
+    "\"thinking\"",
+    "\"reasoning\"",
+    "\"function_call\"",
 };
 
 /* From byte `from` to `to` something else: `text`. Returns the new size, or 0 if it is too long. */
@@ -89,7 +110,8 @@ static inline size_t fuzz_splice(uint8_t *data, size_t size, size_t max, size_t 
     return now;
 }
 
-/* A value goes (with its comma), comes twice, or becomes another value of the body or of the table. */
+/* A value goes (with its comma), comes twice, or becomes another value of the body or of the
+ * table. */
 static inline size_t fuzz_change(const struct json *j, size_t node, size_t other, unsigned how,
                                  uint8_t *data, size_t size, size_t max) {
     size_t from = json_from(j, node), to = json_to(j, node);
@@ -107,13 +129,13 @@ static inline size_t fuzz_change(const struct json *j, size_t node, size_t other
     char before = json_type(j, node - 1), after = json_type(j, next);
     if (after != ']') return fuzz_splice(data, size, max, from, json_from(j, next), data, 0);
     if (before == '[') return fuzz_splice(data, size, max, from, to, data, 0);
-    size_t end = before == ']' || before == '}' ? json_from(j, node - 1) + 1
-                                                : json_node(j, node - 1)->end;
+    size_t end =
+        before == ']' || before == '}' ? json_from(j, node - 1) + 1 : json_node(j, node - 1)->end;
     return fuzz_splice(data, size, max, end, to, data, 0);
 }
 
-/* Half of the time bytes are changed as always, half of the time values. `tail` bytes at the end are
- * no JSON. */
+/* Half of the time bytes are changed as always, half of the time values. `tail` bytes at the end
+ * are no JSON. */
 static inline size_t fuzz_mutate(uint8_t *data, size_t size, size_t max, unsigned seed,
                                  size_t tail) {
     struct mem mem = {0};

@@ -1,8 +1,9 @@
-/* Check by comparison: body, the body before, the body sent earlier, with a record separator (0x1e,
- * which no JSON holds) between them; a missing one is not given. The last byte picks the format.
+/* Check by comparison: body, the body before, the body sent earlier, with a record separator
+ * (0x1e, which no JSON holds) between them; a missing one is not given. The last byte picks the
+ * format.
  *
- * Comparing adds breaks and takes none away, compared with itself a body gains none, and the answer is
- * the same in a fresh context. */
+ * Comparing adds breaks and takes none away, compared with itself a body gains none, and the
+ * answer is the same in a fresh context. */
 #include "fuzz.h"
 
 struct bodies {

@@ -1,10 +1,10 @@
-/* Random edit lists over the view. The last byte picks the format (0 to 5, else detection) and how it
- * is run (see enum ways), the one before says how many edits there are, and each edit takes three bytes
- * from the end: what, and which message or part.
+/* Random edit lists over the view. The last byte picks the format (0 to 5, else detection) and
+ * how it is run (see enum ways), the one before says how many edits there are, and each edit
+ * takes three bytes from the end: what, and which message or part.
  *
- * The writer refuses, or: the output parses; it reads as the messages of the edited view, untouched
- * ones byte for byte and changed ones with their new texts; and where the edited view has no new break,
- * the output has none. All edits undone, the output is the input. */
+ * The writer refuses, or: the output parses; it reads as the messages of the edited view,
+ * untouched ones byte for byte and changed ones with their new texts; and where the edited view
+ * has no new break, the output has none. All edits undone, the output is the input. */
 #include "fuzz.h"
 
 #include "format/format.h"
@@ -48,7 +48,8 @@ static void free_document(struct rig *r, struct document *d) {
     paucis__view_free(&d->view);
 }
 
-#define TEXT(literal) {(literal), sizeof(literal) - 1}
+#define TEXT(literal) \
+    { (literal), sizeof(literal) - 1 }
 static const struct span texts[] = {
     TEXT("short"),
     TEXT("\"quoted\" \\ and\nnew line\t\x01"),
@@ -161,9 +162,9 @@ static size_t origin(const struct view *before, size_t m) {
 }
 
 static void judged_otherwise(const struct rig *r, const struct break_ *b, const char *where) {
-    fprintf(stderr, "%s (%s), message %u, only in %s\noutput: %.*s\ninput: %.*s\n", b->rule, b->text,
-            b->message, where, (int)r->out.json.size, r->out.json.body, (int)r->in.json.size,
-            r->in.json.body);
+    fprintf(stderr, "%s (%s), message %u, only in %s\noutput: %.*s\ninput: %.*s\n", b->rule,
+            b->text, b->message, where, (int)r->out.json.size, r->out.json.body,
+            (int)r->in.json.size, r->in.json.body);
     abort();
 }
 
@@ -196,9 +197,10 @@ static void none_gone(const struct rig *r, const struct check *c) {
     }
 }
 
-/* Where texts were replaced and no more, view and output are judged alike, broken or not. Where messages
- * came or went, a view that is broken anyway may be judged more strictly: a result whose call is gone is
- * an orphan to it, but read again it may find an older call with the same id. */
+/* Where texts were replaced and no more, view and output are judged alike, broken or not. Where
+ * messages came or went, a view that is broken anyway may be judged more strictly: a result
+ * whose call is gone is an orphan to it, but read again it may find an older call with the same
+ * id. */
 static void same_judgement(struct rig *r, const struct check *known) {
     struct check *now = &r->in.check, *out = &r->out.check;
     FUZZ_CHECK(paucis__check_run(now, &r->in.view, false) == PAUCIS_OK);

@@ -1,8 +1,9 @@
-/* Every adapter through the public interface. The last byte picks the format (0 to 5, else detection),
- * the one before an allocation that fails (0: none; even: once, odd: and all after it).
+/* Every adapter through the public interface. The last byte picks the format (0 to 5, else
+ * detection), the one before an allocation that fails (0: none; even: once, odd: and all after
+ * it).
  *
- * Without edits the output is the input; check answers the same whenever it is asked, names known
- * rules and places inside the body; all memory comes back, whatever fails. */
+ * Without edits the output is the input; check answers the same whenever it is asked, names
+ * known rules and places inside the body; all memory comes back, whatever fails. */
 #include "fuzz.h"
 
 static bool is_rule(const char *name) {
@@ -29,7 +30,8 @@ static struct answer ask(paucis_ctx *c, const char *body, size_t size, const pau
         FUZZ_CHECK(b[i].pointer && (!b[i].pointer[0] || b[i].pointer[0] == '/'));
         FUZZ_CHECK(!i || b[i].pos >= b[i - 1].pos);
         a.digest = (a.digest ^ b[i].pos) * 1099511628211u;
-        for (const char *s = b[i].rule; *s; s++) a.digest = (a.digest ^ (uint8_t)*s) * 1099511628211u;
+        for (const char *s = b[i].rule; *s; s++)
+            a.digest = (a.digest ^ (uint8_t)*s) * 1099511628211u;
     }
     return a;
 }
@@ -55,8 +57,8 @@ static bool keeps_body(paucis_ctx *c, const char *body, size_t size, const pauci
     FUZZ_CHECK(dst);
     FUZZ_CHECK(paucis_compact_into(c, body, size, o, dst, size, &n, NULL, &e) == PAUCIS_OK);
     FUZZ_CHECK(n == size && memcmp(dst, body, size) == 0);
-    FUZZ_CHECK(!size ||
-               paucis_compact_into(c, body, size, o, dst, size - 1, &n, NULL, &e) == PAUCIS_E_NOSPACE);
+    FUZZ_CHECK(!size || paucis_compact_into(c, body, size, o, dst, size - 1, &n, NULL, &e) ==
+                            PAUCIS_E_NOSPACE);
     FUZZ_CHECK(n == size);
     free(dst);
     return st.format != NULL;

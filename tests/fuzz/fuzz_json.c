@@ -66,8 +66,8 @@ static void check_nodes(const struct json *j) {
     }
 }
 
-/* One step of a pointer, from its text; the container's child that it names, 0 if none. Of twin keys
- * the one at or before `want`. */
+/* One step of a pointer, from its text; the container's child that it names, 0 if none. Of twin
+ * keys the one at or before `want`. */
 static size_t step(const struct json *j, size_t container, const char *token, size_t len,
                    size_t want) {
     size_t found = 0, index = 0;
@@ -87,8 +87,8 @@ static size_t step(const struct json *j, size_t container, const char *token, si
         key[n++] = token[i] != '~' ? token[i] : token[++i] == '0' ? '~' : '/';
     for (JSON_EACH_KEY(j, k, container)) {
         struct span raw = json_inner(j, k);
-        bool same = paucis__json_equals(j, k, key, n) ||
-                    (raw.len == n && memcmp(raw.at, key, n) == 0);
+        bool same =
+            paucis__json_equals(j, k, key, n) || (raw.len == n && memcmp(raw.at, key, n) == 0);
         if (same && k + 1 <= want) found = k + 1;
     }
     free(key);
@@ -126,10 +126,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct json first = {0}, j = {0};
     paucis_error e1 = {0}, e2 = {0};
     const char *body = (const char *)data;
-    paucis_err err = paucis__json_read(&first, &mem, paucis__json_kernels[0]->usable()
-                                                         ? paucis__json_kernels[0]
-                                                         : NULL,
-                                       body, size, &e1);
+    paucis_err err = paucis__json_read(
+        &first, &mem, paucis__json_kernels[0]->usable() ? paucis__json_kernels[0] : NULL, body,
+        size, &e1);
     FUZZ_CHECK(err == PAUCIS_OK || (e1.code == err && e1.msg && e1.pos <= size));
     for (const struct json_kernel *const *k = paucis__json_kernels; *k; k++) {
         if (!(*k)->usable()) continue;

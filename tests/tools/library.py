@@ -58,11 +58,11 @@ class Library:
 
     def options(self, strategies, budget, options, fmt):
         pairs = [(k.encode(), v.encode()) for k, v in options.items()]
-        if budget is not None:
-            pairs.append((b"budget", str(budget).encode()))  # as a pair, 0 is a budget too
         o = Opts()
         self.lib.paucis_opts_init(ctypes.byref(o), SIZE(ctypes.sizeof(o)))
         o.format, o.strategies = fmt.encode(), strategies.encode()
+        if budget is not None:
+            o.budget_tokens = budget
         o.kv, o.nkv, o.log = (Kv * len(pairs))(*pairs), len(pairs), self.log
         return o
 
