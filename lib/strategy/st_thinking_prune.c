@@ -10,9 +10,12 @@ static paucis_err prune_message(struct pass *p, size_t index) {
     const struct message *m = view_message(v, index);
     struct why why = {p->strategy, "thinking older than the window"};
     uint64_t saved = 0;
-    bool alone = true;
-    for (VIEW_EACH_PART(v, k, m)) alone = alone && view_part(v, k)->kind == PART_THINKING;
-    if (alone && p->opt[SPARE_ALONE]) return PAUCIS_OK;
+    bool alone = true, may_go = true;
+    for (VIEW_EACH_PART(v, k, m)) {
+        alone = alone && view_part(v, k)->kind == PART_THINKING;
+        may_go = may_go && (view_part(v, k)->flags & PART_MAY_DROP);
+    }
+    if (alone && (p->opt[SPARE_ALONE] || !may_go)) return PAUCIS_OK;
     for (VIEW_EACH_PART(v, i, m)) {
         if (view_part(v, i)->kind != PART_THINKING) continue;
         size_t len = paucis__view_text_len(v, i);
@@ -36,7 +39,8 @@ static paucis_err thinking_prune_run(struct pass *p) {
     for (size_t i = 0; i < limit; i++) {
         size_t index = v->order.at[i];
         if (view_message(v, index)->role != ROLE_ASSISTANT) continue;
-        if (p->opt[SPARE_LOOP] && (v->loop == NO_INDEX || index > v->loop)) break;
+        bool in_loop = v->loop == NO_INDEX || index > v->loop;
+        if (in_loop && (p->opt[SPARE_LOOP] || v->ruled)) break; /* G9 */
         PAUCIS_TRY(prune_message(p, index));
     }
     return PAUCIS_OK;

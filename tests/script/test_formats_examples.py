@@ -75,9 +75,9 @@ def check_invalid(folder, exactly):
     for name, about in manifest.items():
         path = folder / name
         check_detected(path)
-        with_ = ["--before", folder / about["compare_with"]] if "compare_with" in about else []
-        if "sent" in about:
-            with_ += ["--sent", folder / about["sent"]]
+        with_ = []
+        for key, option in (("compare_with", "--before"), ("sent", "--sent")):
+            with_ += [option, folder / about[key]] if key in about else []
         rules = check_breaks(path, *with_)
         expect(about["rule"] in rules, name, "is reported as", sorted(rules))
         alone = rules == {about["rule"], *about.get("also", [])}
@@ -85,8 +85,9 @@ def check_invalid(folder, exactly):
         reported.update({about["rule"]} & rules)
         if "valid" in about:
             check_detected(folder / about["valid"])
-            check_valid(folder / about["valid"])
-    listed = set(manifest) | {a["valid"] for a in manifest.values() if "valid" in a}
+            check_valid(folder / about["valid"], *with_)
+    listed = set(manifest) | {a[key] for a in manifest.values() for key in ("valid", "sent")
+                              if key in a}
     others = {p.name for p in folder.glob("*.json")} - listed - {"MANIFEST.json"}
     expect(not others, folder.name, "holds bodies without a verdict:", sorted(others))
 
