@@ -30,6 +30,10 @@ struct node {
     uint32_t unusual : 1; /* string with an escape that another spelling would do as well: \u, \/ */
 };
 
+/* A node that is unusual without being escaped is no string with an offset in `end`: it is either end
+ * of a container, or, with this bit, a name (json_names.h). No node index is that large. */
+#define NODE_NAME ((uint32_t)1 << 30)
+
 struct json {
     const struct json_name_table *names; /* set by the owner; NULL = names are not recognised */
     const char *body;
@@ -56,8 +60,8 @@ static inline bool json_is_array(const struct json *j, size_t i) { return json_t
 static inline bool json_is_string(const struct json *j, size_t i) { return json_type(j, i) == '"'; }
 static inline bool json_is_null(const struct json *j, size_t i) { return json_type(j, i) == 'n'; }
 static inline bool json_is_container(const struct json *j, size_t i) {
-    char c = json_type(j, i);
-    return c == '{' || c == '[';
+    const struct node *n = json_node(j, i); /* no look at the body, which may be far away */
+    return n->unusual && !n->escaped && !(n->end & NODE_NAME);
 }
 
 /* Index of the node after the value at i. */
@@ -66,11 +70,16 @@ static inline size_t json_next(const struct json *j, size_t i) {
 }
 /* First byte of the value, and one past its last. */
 static inline size_t json_from(const struct json *j, size_t i) { return json_node(j, i)->at; }
-static inline bool node_is_name(const struct node *n) { return n->unusual && !n->escaped; }
+static inline bool node_is_name(const struct node *n) {
+    return n->unusual && !n->escaped && (n->end & NODE_NAME);
+}
+static inline const struct json_name_text *node_name(const struct node *n) {
+    return &paucis__json_names[n->end & ~NODE_NAME];
+}
 static inline size_t json_to(const struct json *j, size_t i) {
     const struct node *n = json_node(j, i);
     if (json_is_container(j, i)) return (size_t)json_node(j, n->end)->at + 1;
-    return node_is_name(n) ? n->at + paucis__json_names[n->end].len + 2 : n->end;
+    return node_is_name(n) ? n->at + node_name(n)->len + 2 : n->end;
 }
 /* The value's bytes as they stand. */
 static inline struct span json_raw(const struct json *j, size_t i) {
@@ -80,7 +89,7 @@ static inline struct span json_raw(const struct json *j, size_t i) {
 /* A string's bytes between its quotes, escapes as they stand. */
 static inline struct span json_inner(const struct json *j, size_t i) {
     const struct node *n = json_node(j, i);
-    size_t len = node_is_name(n) ? paucis__json_names[n->end].len : (size_t)n->end - n->at - 2;
+    size_t len = node_is_name(n) ? node_name(n)->len : (size_t)n->end - n->at - 2;
     return span_of(j->body + n->at + 1, len);
 }
 
@@ -110,7 +119,7 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
     const struct node *n = json_node(j, i);
     if (n->escaped) return paucis__json_equals(j, i, text, len);
     if (n->unusual) { /* a name */
-        const struct json_name_text *name = &paucis__json_names[n->end];
+        const struct json_name_text *name = node_name(n);
         return name->len == len && memcmp(name->text, text, len) == 0;
     }
     return (size_t)n->end - n->at == len + 2 && memcmp(j->body + n->at + 1, text, len) == 0;
@@ -118,7 +127,20 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
 
 /* The value of a member, the last one if the key repeats; 0 if absent or i is not an object. */
 size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len);
-#define json_get(j, object, literal) paucis__json_get((j), (object), (literal), sizeof(literal) - 1)
+size_t paucis__json_get_name(const struct json *j, size_t object, enum json_name name);
+
+/* The compiler sees whether the literal is a name, and then the nodes are asked for its number. */
+#define json_get(j, object, literal) \
+    json_get_literal((j), (object), (literal), sizeof(literal) - 1)
+static inline __attribute__((always_inline)) size_t json_get_literal(const struct json *j,
+                                                                     size_t object,
+                                                                     const char *key, size_t len) {
+#define NAME(name) \
+    if (strcmp(key, #name) == 0) return paucis__json_get_name(j, object, NAME_##name);
+#include "json/names.def"
+#undef NAME
+    return paucis__json_get(j, object, key, len);
+}
 
 /* Does the object hold a key twice, or so many keys that nobody should rely on it? */
 bool paucis__json_has_twins(const struct json *j, size_t object);
@@ -146,13 +168,15 @@ size_t paucis__json_quote(struct span text, char *dst);
 
 enum { STRING_ESCAPED = 1, STRING_UNUSUAL = 2 };
 
-/* One way to find the end of a string. `string_end` gets the offset after the opening quote and
- * returns that of the closing one, or `size` if anything at all is wrong; json_read then asks the
- * scalar reader what and where, so that all kernels report the same position. */
+/* One way to read: the grammar of json_reader.h over a way to find the end of a string.
+ * `string_end` gets the offset after the opening quote and returns that of the closing one, or
+ * `size` if anything at all is wrong; the reader then asks the scalar one what and where, so that
+ * all kernels report the same position. `read` fills the nodes of a json with body and size set. */
 struct json_kernel {
     TABLE_ROW;            /* name, summary */
     bool (*usable)(void); /* on this machine */
     size_t (*string_end)(const uint8_t *body, size_t from, size_t size, unsigned *flags);
+    paucis_err (*read)(struct json *j, struct mem *m, paucis_error *e);
 };
 
 extern const struct json_kernel *const paucis__json_kernels[]; /* best first, NULL ends */

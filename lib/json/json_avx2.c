@@ -23,25 +23,18 @@ static inline __m256i is_byte(__m256i v, char c) {
     return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
 }
 
-/* Unsigned v <= 0x1f, as max(v, 0x1f) == 0x1f. */
-static inline __m256i is_control(__m256i v) {
-    __m256i last = _mm256_set1_epi8(0x1f);
-    return _mm256_cmpeq_epi8(_mm256_max_epu8(v, last), last);
-}
-
-static inline __m256i no_letter(__m256i v) {
-    return is_zero(_mm256_and_si256(lookup(json_letter_low, low_nibble(v)),
-                                    lookup(json_letter_high, high_nibble(v))));
-}
+static inline __m256i is_low(__m256i v) { return _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), v); }
+static inline __m256i is_letter(__m256i v) { return _mm256_cmpeq_epi8(v, lookup(json_letters, v)); }
 
 static inline void block_classes(const uint8_t *p, struct block_classes *c) {
     __m256i a = half(p, 0), b = half(p, 1);
     c->quote = both(is_byte(a, '"'), is_byte(b, '"'));
     c->slash = both(is_byte(a, '\\'), is_byte(b, '\\'));
-    c->control = both(is_control(a), is_control(b));
-    c->high = both(a, b);
-    c->letter = ~both(no_letter(a), no_letter(b));
+    c->low = both(is_low(a), is_low(b));
+    c->letter = both(is_letter(a), is_letter(b));
 }
+
+static inline uint64_t block_high(const uint8_t *p) { return both(half(p, 0), half(p, 1)); }
 
 static inline __m256i utf8_ok(const uint8_t *p, int i) {
     __m256i v = half(p, i), p1 = half(p - 1, i);
@@ -59,11 +52,22 @@ static inline uint64_t block_utf8_errors(const uint8_t *p) {
 }
 
 #include "json/json_block.h"
+#include "json/json_reader.h"
+
+static inline __m256i is_stop(__m256i v) { return _mm256_or_si256(is_byte(v, '\\'), is_low(v)); }
+
+static inline bool window_look(const uint8_t *p, struct window *w) {
+    __m256i a = half(p, 0), b = half(p, 1);
+    w->quote = both(is_byte(a, '"'), is_byte(b, '"'));
+    w->stop = w->quote | both(is_stop(a), is_stop(b));
+    return true;
+}
 
 static bool avx2_usable(void) { return __builtin_cpu_supports("avx2"); }
 
 const struct json_kernel paucis__json_avx2 = {.name = "avx2",
                                               .summary = "64 bytes a step, x86-64 with AVX2",
                                               .usable = avx2_usable,
-                                              .string_end = block_string_end};
+                                              .string_end = kernel_string_end,
+                                              .read = reader_document};
 #endif

@@ -26,10 +26,12 @@ static inline void block_classes(const uint8_t *p, struct block_classes *c) {
     __m512i v = block_load(p);
     c->quote = bits(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"')));
     c->slash = bits(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\')));
-    c->control = bits(_mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20)));
-    c->high = bits(_mm512_movepi8_mask(v));
-    c->letter = bits(_mm512_test_epi8_mask(lookup(json_letter_low, low_nibble(v)),
-                                           lookup(json_letter_high, high_nibble(v))));
+    c->low = bits(_mm512_cmplt_epi8_mask(v, _mm512_set1_epi8(0x20)));
+    c->letter = bits(_mm512_cmpeq_epi8_mask(v, lookup(json_letters, v)));
+}
+
+static inline uint64_t block_high(const uint8_t *p) {
+    return bits(_mm512_movepi8_mask(block_load(p)));
 }
 
 static inline uint64_t block_utf8_errors(const uint8_t *p) {
@@ -44,6 +46,15 @@ static inline uint64_t block_utf8_errors(const uint8_t *p) {
 }
 
 #include "json/json_block.h"
+#include "json/json_reader.h"
+
+static inline bool window_look(const uint8_t *p, struct window *w) {
+    __m512i v = block_load(p);
+    w->quote = bits(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"')));
+    w->stop = w->quote | bits(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'))) |
+              bits(_mm512_cmplt_epi8_mask(v, _mm512_set1_epi8(0x20)));
+    return true;
+}
 
 static bool avx512_usable(void) {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
@@ -52,5 +63,6 @@ static bool avx512_usable(void) {
 const struct json_kernel paucis__json_avx512 = {.name = "avx512",
                                                 .summary = "64 bytes a step, x86-64 with AVX-512BW",
                                                 .usable = avx512_usable,
-                                                .string_end = block_string_end};
+                                                .string_end = kernel_string_end,
+                                                .read = reader_document};
 #endif

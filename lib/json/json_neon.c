@@ -19,7 +19,9 @@ static inline uint64_t mask_of(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x1
 
 static inline uint8x16_t is_quote(uint8x16_t v) { return vceqq_u8(v, vdupq_n_u8('"')); }
 static inline uint8x16_t is_slash(uint8x16_t v) { return vceqq_u8(v, vdupq_n_u8('\\')); }
-static inline uint8x16_t is_control(uint8x16_t v) { return vcltq_u8(v, vdupq_n_u8(0x20)); }
+static inline uint8x16_t is_low(uint8x16_t v) {
+    return vcltq_s8(vreinterpretq_s8_u8(v), vdupq_n_s8(0x20));
+}
 static inline uint8x16_t is_high(uint8x16_t v) { return vcgeq_u8(v, vdupq_n_u8(0x80)); }
 
 static inline uint8x16_t lookup(const uint8_t *table, uint8x16_t index) {
@@ -29,17 +31,17 @@ static inline uint8x16_t low_nibble(uint8x16_t v) { return vandq_u8(v, vdupq_n_u
 static inline uint8x16_t high_nibble(uint8x16_t v) { return vshrq_n_u8(v, 4); }
 
 static inline uint8x16_t is_letter(uint8x16_t v) {
-    return vtstq_u8(lookup(json_letter_low, low_nibble(v)),
-                    lookup(json_letter_high, high_nibble(v)));
+    return vceqq_u8(v, lookup(json_letters, low_nibble(v)));
 }
 
 static inline void block_classes(const uint8_t *p, struct block_classes *c) {
     c->quote = MASK(p, is_quote);
     c->slash = MASK(p, is_slash);
-    c->control = MASK(p, is_control);
-    c->high = MASK(p, is_high);
+    c->low = MASK(p, is_low);
     c->letter = MASK(p, is_letter);
 }
+
+static inline uint64_t block_high(const uint8_t *p) { return MASK(p, is_high); }
 
 static inline uint8x16_t utf8_error(const uint8_t *p) {
     uint8x16_t v = vld1q_u8(p), p1 = vld1q_u8(p - 1);
@@ -57,11 +59,21 @@ static inline uint64_t block_utf8_errors(const uint8_t *p) {
 }
 
 #include "json/json_block.h"
+#include "json/json_reader.h"
+
+static inline uint8x16_t is_stop(uint8x16_t v) { return vorrq_u8(is_slash(v), is_low(v)); }
+
+static inline bool window_look(const uint8_t *p, struct window *w) {
+    w->quote = MASK(p, is_quote);
+    w->stop = w->quote | MASK(p, is_stop);
+    return true;
+}
 
 static bool neon_usable(void) { return true; } /* part of every AArch64 machine */
 
 const struct json_kernel paucis__json_neon = {.name = "neon",
                                               .summary = "64 bytes a step, AArch64",
                                               .usable = neon_usable,
-                                              .string_end = block_string_end};
+                                              .string_end = kernel_string_end,
+                                              .read = reader_document};
 #endif

@@ -3,7 +3,7 @@
 #include "json/json_kernels.h"
 #include "json/json_scalar.h"
 
-static size_t portable_string_end(const uint8_t *body, size_t from, size_t size, unsigned *flags) {
+static size_t kernel_string_end(const uint8_t *body, size_t from, size_t size, unsigned *flags) {
     const char *why;
     size_t i = from;
     for (;;) {
@@ -25,12 +25,21 @@ static size_t portable_string_end(const uint8_t *body, size_t from, size_t size,
     }
 }
 
+#include "json/json_reader.h"
+
+static inline bool window_look(const uint8_t *p, struct window *w) {
+    (void)p;
+    (void)w;
+    return false;
+}
+
 static bool portable_usable(void) { return true; }
 
 const struct json_kernel paucis__json_portable = {.name = "portable",
                                                   .summary = "8 bytes a step, any machine",
                                                   .usable = portable_usable,
-                                                  .string_end = portable_string_end};
+                                                  .string_end = kernel_string_end,
+                                                  .read = reader_document};
 
 const struct json_kernel *const paucis__json_kernels[] = {
 #ifdef PAUCIS_JSON_AVX512

@@ -58,7 +58,8 @@ static bool is_prose(const struct view *v, const struct message *m) {
     return texts == 1;
 }
 
-static paucis_err elide(struct fit *f, size_t i, size_t part, const char *form, const char *reason) {
+static paucis_err elide(struct fit *f, size_t i, size_t part, const char *form,
+                        const char *reason) {
     struct pass *p = f->p;
     size_t len = paucis__view_text_len(p->v, part);
     bool done;
@@ -151,16 +152,26 @@ const struct strategy paucis__st_compact_to_budget = {
     .needs_budget = true,
     .options =
         {
-            [KEEP_LAST] = NUMBER("compact_to_budget.keep_last", 4, 0, "messages at the end that stay"),
-            [MIN] = NUMBER("compact_to_budget.min", 256, 0, "texts shorter than this are left alone"),
-            [PER_TOKEN] = NUMBER("compact_to_budget.per_token", 3500, 1, "thousandths of a byte that make a token"),
-            [PER_MESSAGE] = NUMBER("compact_to_budget.per_message", 8, 0, "tokens a message costs by itself"),
-            [MEDIA_BYTES] = NUMBER("compact_to_budget.media_bytes", 1536, 0, "what an image or a file counts (1792 is 512 tokens)"),
-            [EXACT] = SWITCH_OFF("compact_to_budget.exact", "whole numbers instead of single precision"),
+            [KEEP_LAST] =
+                NUMBER("compact_to_budget.keep_last", 4, 0, "messages at the end that stay"),
+            [MIN] =
+                NUMBER("compact_to_budget.min", 256, 0, "texts shorter than this are left alone"),
+            [PER_TOKEN] = NUMBER("compact_to_budget.per_token", 3500, 1,
+                                 "thousandths of a byte that make a token"),
+            [PER_MESSAGE] =
+                NUMBER("compact_to_budget.per_message", 8, 0, "tokens a message costs by itself"),
+            [MEDIA_BYTES] = NUMBER("compact_to_budget.media_bytes", 1536, 0,
+                                   "what an image or a file counts (1792 is 512 tokens)"),
+            [EXACT] =
+                SWITCH_OFF("compact_to_budget.exact", "whole numbers instead of single precision"),
             [SPARE_SYSTEM] = SWITCH_OFF("compact_to_budget.spare_system", "system messages stay"),
-            [ARGUMENTS] = SWITCH_OFF("compact_to_budget.arguments", "old call arguments go as well, last"),
-            [LARGEST_FIRST] = SWITCH_OFF("compact_to_budget.largest_first", "large texts go before small ones, whatever their age"),
-            [STEP] = NUMBER("compact_to_budget.step", 1, 1, "tokens: what is saved is rounded up to a multiple, so that the edits stay the same for a while"),
+            [ARGUMENTS] =
+                SWITCH_OFF("compact_to_budget.arguments", "old call arguments go as well, last"),
+            [LARGEST_FIRST] = SWITCH_OFF("compact_to_budget.largest_first",
+                                         "large texts go before small ones, whatever their age"),
+            [STEP] = NUMBER("compact_to_budget.step", 1, 1,
+                            "tokens: what is saved is rounded up to a multiple, so that the edits "
+                            "stay the same for a while"),
         },
     .run = compact_to_budget_run,
 };

@@ -9,7 +9,8 @@ static bool is_shorter_than(const struct view *v, size_t part, struct span key, 
     return key.len < min * 6 && paucis__view_text_len(v, part) < min;
 }
 
-static paucis_err dedup_result(struct pass *p, struct seen *seen, const bool *unclear, size_t part) {
+static paucis_err dedup_result(struct pass *p, struct seen *seen, const bool *unclear,
+                               size_t part) {
     struct view *v = p->v;
     struct span key;
     if (p->opt[WHOLE] && view_part(v, part)->edit != NO_INDEX) return PAUCIS_OK;
@@ -41,7 +42,8 @@ static paucis_err dedup_run(struct pass *p) {
     if (p->opt[CLEAR_IDS]) PAUCIS_TRY(paucis__unclear_ids(v, PART_RESULT, &unclear));
     for (size_t i = 0; i < limit; i++)
         for (VIEW_EACH_PART(v, k, view_message(v, v->order.at[i])))
-            if (view_part(v, k)->kind == PART_RESULT) PAUCIS_TRY(dedup_result(p, &seen, unclear, k));
+            if (view_part(v, k)->kind == PART_RESULT)
+                PAUCIS_TRY(dedup_result(p, &seen, unclear, k));
     return PAUCIS_OK;
 }
 
@@ -51,9 +53,13 @@ const struct strategy paucis__st_dedup = {
     .options =
         {
             [MIN] = NUMBER("dedup.min", 256, 0, "results shorter than this are left alone"),
-            [KEEP_LAST] = NUMBER("dedup.keep_last", 0, 0, "messages at the end that are not looked at"),
-            [WHOLE] = SWITCH_OFF("dedup.whole", "compare only results that no other strategy has cut"),
-            [CLEAR_IDS] = SWITCH_OFF("dedup.clear_ids", "refer only to ids that are unique and made of plain characters"),
+            [KEEP_LAST] =
+                NUMBER("dedup.keep_last", 0, 0, "messages at the end that are not looked at"),
+            [WHOLE] =
+                SWITCH_OFF("dedup.whole", "compare only results that no other strategy has cut"),
+            [CLEAR_IDS] =
+                SWITCH_OFF("dedup.clear_ids",
+                           "refer only to ids that are unique and made of plain characters"),
         },
     .run = dedup_run,
 };

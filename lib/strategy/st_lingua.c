@@ -52,10 +52,10 @@ static bool is_noise(struct span s) {
 struct prose {
     char *out;
     size_t len;
-    bool code;        /* between fences */
-    size_t blank_run; /* noise lines in a row */
+    bool code;          /* between fences */
+    size_t blank_run;   /* noise lines in a row */
     bool double_spaces; /* the text has two spaces in a row somewhere */
-    char fence;       /* careful: character and length of the open fence */
+    char fence;         /* careful: character and length of the open fence */
     size_t fence_len;
 };
 
@@ -88,7 +88,8 @@ static bool is_plain(char c) {
 static void classic_line(struct prose *t, struct span line) {
     bool lf = line.len && line.at[line.len - 1] == '\n';
     struct span body = span_of(line.at, line.len - lf);
-    bool odd_start = !body.len || !is_plain(body.at[0]), odd_end = !body.len || !is_plain(body.at[body.len - 1]);
+    bool odd_start = !body.len || !is_plain(body.at[0]),
+         odd_end = !body.len || !is_plain(body.at[body.len - 1]);
     if (odd_start && starts_with(trim_left(body), SPAN("```"))) {
         t->code = !t->code;
         t->blank_run = 0;
@@ -198,7 +199,9 @@ const struct strategy paucis__st_lingua = {
     .options =
         {
             [KEEP_LAST] = NUMBER("lingua.keep_last", 6, 0, "messages at the end that stay"),
-            [CAREFUL] = SWITCH_OFF("lingua.careful", "keep indentation, rules, headings, tables, line breaks and all fences"),
+            [CAREFUL] =
+                SWITCH_OFF("lingua.careful",
+                           "keep indentation, rules, headings, tables, line breaks and all fences"),
         },
     .run = lingua_run,
 };

@@ -7,7 +7,8 @@ enum { STRICT };
 #define UNAVAILABLE "[tool result unavailable: elided by context management]"
 
 /* The ids a strategy cares about, as a set. */
-static paucis_err id_known(struct view *v, struct seen *s, size_t id_node, size_t part, bool *known) {
+static paucis_err id_known(struct view *v, struct seen *s, size_t id_node, size_t part,
+                           bool *known) {
     struct span id = paucis__view_string(v, id_node);
     if (!id.at) return PAUCIS_E_NOMEM;
     *known = paucis__seen_add(s, v, id, part) != NO_INDEX;
@@ -68,6 +69,12 @@ static paucis_err answer_orphans(struct pass *p, const bool *orphan) {
 
 /* ---- stage B: results without a call ------------------------------------------------------- */
 
+/* Does no call belong to this result? Strictly, one that another has answered does not. */
+static bool is_unasked(const struct pass *p, size_t result) {
+    uint32_t call = view_part(p->v, result)->mate;
+    return call == NO_INDEX || (p->opt[STRICT] && view_part(p->v, call)->mate != result);
+}
+
 /* Counts a removal; the classic one does not count its bytes. */
 static paucis_err dropped(struct pass *p, paucis_err err) {
     if (err) return err == PAUCIS_E_NOMEM ? err : PAUCIS_OK;
@@ -88,12 +95,12 @@ static paucis_err drop_orphan_results(struct pass *p, const struct message *m, s
         const struct part *part = view_part(v, k);
         struct span id = paucis__view_string(v, part->id);
         if (!id.at) return PAUCIS_E_NOMEM;
-        orphan[k - m->part] =
-            part->kind == PART_RESULT &&
-            (by_links(p) ? part->mate == NO_INDEX : !paucis__seen_has(calls, v, id));
+        orphan[k - m->part] = part->kind == PART_RESULT &&
+                              (by_links(p) ? is_unasked(p, k) : !paucis__seen_has(calls, v, id));
         orphans += orphan[k - m->part];
     }
-    if (orphans && orphans == m->live) return dropped(p, paucis__edit_drop_message(v, why, message));
+    if (orphans && orphans == m->live)
+        return dropped(p, paucis__edit_drop_message(v, why, message));
     for (size_t k = m->part; by_links(p) && orphans && k < m->part + m->nparts; k++) {
         if ((view_part(v, k)->flags & PART_DROPPED) || !orphan[k - m->part]) continue;
         PAUCIS_TRY(dropped(p, paucis__edit_drop(v, why, k)));
@@ -133,7 +140,10 @@ const struct strategy paucis__st_pairing = {
     .summary = "give every call a result and every result a call",
     .options =
         {
-            [STRICT] = SWITCH_OFF("pairing.strict", "results of any role count, half-orphaned messages lose only the orphans, a call at the very end is left open, bytes that go are counted"),
+            [STRICT] = SWITCH_OFF("pairing.strict",
+                                  "results of any role count, half-orphaned messages lose only the "
+                                  "orphans, a second result for a call goes, a call at the very "
+                                  "end is left open, bytes that go are counted"),
         },
     .run = pairing_run,
 };

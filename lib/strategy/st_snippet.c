@@ -76,7 +76,8 @@ const struct strategy paucis__st_snippet = {
             [HEAD] = NUMBER("snippet.head", 1024, 0, "bytes kept at the start"),
             [TAIL] = NUMBER("snippet.tail", 1024, 0, "bytes kept at the end"),
             [TRUST] = SWITCH_ON("snippet.trust", "a result that looks cut is taken to be cut"),
-            [SPARE_REFERRED] = SWITCH_OFF("snippet.spare_referred", "a result that a reference points to stays whole"),
+            [SPARE_REFERRED] = SWITCH_OFF("snippet.spare_referred",
+                                          "a result that a reference points to stays whole"),
         },
     .run = snippet_run,
 };

@@ -167,8 +167,8 @@ static struct why trim_why(const struct pass *p) {
 }
 
 /* Drops what is going; *place is where it began, *sums what it was. *count: so many messages. */
-static paucis_err drop_going(struct pass *p, const struct range *r, struct sums *sums, size_t *place,
-                             size_t *count) {
+static paucis_err drop_going(struct pass *p, const struct range *r, struct sums *sums,
+                             size_t *place, size_t *count) {
     struct view *v = p->v;
     *place = NO_INDEX;
     *count = 0;
@@ -254,11 +254,18 @@ const struct strategy paucis__st_streaming_llm = {
         {
             [SINKS] = NUMBER("streaming_llm.sinks", 2, 0, "messages at the start that stay"),
             [RECENT] = NUMBER("streaming_llm.recent", 16, 0, "messages at the end that stay"),
-            [MIN_MESSAGES] = NUMBER("streaming_llm.min_messages", 22, 0, "shorter conversations are left alone"),
-            [WHOLE_UNITS] = SWITCH_OFF("streaming_llm.whole_units", "a call goes only with its results, and the last user message stays"),
-            [ALTERNATE] = SWITCH_OFF("streaming_llm.alternate", "whole units, and no two user messages come side by side"),
-            [TOTALS] = SWITCH_OFF("streaming_llm.totals", "thinking and ids count, and so does what an earlier marker counted"),
-            [MEDIA_BYTES] = NUMBER("streaming_llm.media_bytes", 1024, 0, "what an image or a file counts"),
+            [MIN_MESSAGES] =
+                NUMBER("streaming_llm.min_messages", 22, 0, "shorter conversations are left alone"),
+            [WHOLE_UNITS] =
+                SWITCH_OFF("streaming_llm.whole_units",
+                           "a call goes only with its results, and the last user message stays"),
+            [ALTERNATE] = SWITCH_OFF("streaming_llm.alternate",
+                                     "whole units, and no two user messages come side by side"),
+            [TOTALS] =
+                SWITCH_OFF("streaming_llm.totals",
+                           "thinking and ids count, and so does what an earlier marker counted"),
+            [MEDIA_BYTES] =
+                NUMBER("streaming_llm.media_bytes", 1024, 0, "what an image or a file counts"),
         },
     .run = streaming_llm_run,
 };

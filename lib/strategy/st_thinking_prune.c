@@ -52,8 +52,10 @@ const struct strategy paucis__st_thinking_prune = {
     .options =
         {
             [KEEP_LAST] = NUMBER("thinking_prune.keep_last", 4, 0, "messages at the end that stay"),
-            [SPARE_LOOP] = SWITCH_OFF("thinking_prune.spare_loop", "thinking of the current tool loop stays"),
-            [SPARE_ALONE] = SWITCH_OFF("thinking_prune.spare_alone", "a message that would be left empty stays as it is"),
+            [SPARE_LOOP] =
+                SWITCH_OFF("thinking_prune.spare_loop", "thinking of the current tool loop stays"),
+            [SPARE_ALONE] = SWITCH_OFF("thinking_prune.spare_alone",
+                                       "a message that would be left empty stays as it is"),
         },
     .run = thinking_prune_run,
 };

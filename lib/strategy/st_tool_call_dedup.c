@@ -44,7 +44,8 @@ static paucis_err dedup_call(struct pass *p, struct seen *seen, const bool *uncl
     bool object = p->opt[OBJECT] && !(view_part(v, part)->flags & PART_OBJECT);
     if (object) id = paucis__pass_quoted(p, id);
     if (!id.at) return PAUCIS_E_NOMEM;
-    struct span text = paucis__pass_marker(p, object ? OBJECT_MARKER : PLAIN_MARKER, id, args.len, 0);
+    struct span text =
+        paucis__pass_marker(p, object ? OBJECT_MARKER : PLAIN_MARKER, id, args.len, 0);
     PAUCIS_TRY(paucis__pass_replace(p, part, text, first, "same call as an earlier one", &done));
     if (done) {
         p->counts->dedup_hits++;
@@ -71,12 +72,18 @@ const struct strategy paucis__st_tool_call_dedup = {
     .summary = "replace the arguments of a repeated call by a reference to the first",
     .options =
         {
-            [MIN] = NUMBER("tool_call_dedup.min", 64, 0, "arguments shorter than this are left alone"),
-            [KEEP_LAST] = NUMBER("tool_call_dedup.keep_last", 8, 0, "messages at the end that stay"),
-            [TRUST] = SWITCH_ON("tool_call_dedup.trust", "arguments that look like a marker are taken for one"),
+            [MIN] =
+                NUMBER("tool_call_dedup.min", 64, 0, "arguments shorter than this are left alone"),
+            [KEEP_LAST] =
+                NUMBER("tool_call_dedup.keep_last", 8, 0, "messages at the end that stay"),
+            [TRUST] = SWITCH_ON("tool_call_dedup.trust",
+                                "arguments that look like a marker are taken for one"),
             [OBJECT] = SWITCH_OFF("tool_call_dedup.object", "the marker is a JSON object"),
-            [EXACT] = SWITCH_OFF("tool_call_dedup.exact", "a NUL in a name cannot make two calls look alike"),
-            [CLEAR_IDS] = SWITCH_OFF("tool_call_dedup.clear_ids", "refer only to ids that are unique and made of plain characters"),
+            [EXACT] = SWITCH_OFF("tool_call_dedup.exact",
+                                 "a NUL in a name cannot make two calls look alike"),
+            [CLEAR_IDS] =
+                SWITCH_OFF("tool_call_dedup.clear_ids",
+                           "refer only to ids that are unique and made of plain characters"),
         },
     .run = tool_call_dedup_run,
 };

@@ -25,8 +25,9 @@ const struct option paucis__common_options[COMMON_OPTIONS] = {
                            "batches and a prompt cache lives in between"),
     [COMMON_UNITS] =
         SWITCH_OFF("units", "windows count units (a call with its results) instead of messages"),
-    [COMMON_MEND] = SWITCH_OFF("mend", "no reference to a text that was cut or dropped: a later copy "
-                                       "takes its place"),
+    [COMMON_MEND] = SWITCH_OFF("mend",
+                               "no reference to a text that was cut or dropped: a later copy "
+                               "takes its place"),
 };
 
 size_t paucis__pass_limit(const struct pass *p, uint64_t keep) {
@@ -110,8 +111,8 @@ static struct seen_entry *seen_find(const struct seen *s, struct span key, uint6
     size_t i = (size_t)hash & s->mask;
     for (;; i = (i + 1) & s->mask) {
         struct seen_entry *e = &s->at[i];
-        if (e->part == NO_INDEX || (e->hash == hash && e->key.len == key.len &&
-                                    memcmp(e->key.at, key.at, key.len) == 0))
+        if (e->part == NO_INDEX ||
+            (e->hash == hash && e->key.len == key.len && memcmp(e->key.at, key.at, key.len) == 0))
             return e;
     }
 }
@@ -226,8 +227,8 @@ static paucis_err point_to(struct pass *p, size_t part, size_t heir) {
     struct span text = marker_with_id(p, e->text, e->refers, heir);
     if (!text.at) return PAUCIS_E_NOMEM;
     /* escapes are escaped once more where arguments are an object */
-    int64_t more = 2 * ((int64_t)paucis__json_quote(text, NULL) -
-                        (int64_t)paucis__json_quote(e->text, NULL));
+    int64_t more =
+        2 * ((int64_t)paucis__json_quote(text, NULL) - (int64_t)paucis__json_quote(e->text, NULL));
     if (more > 0 && !is_affordable(v, more)) return PAUCIS_OK;
     if (more > 0 && v->no_grow) {
         v->room -= more;

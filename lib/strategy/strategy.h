@@ -13,23 +13,20 @@ struct option {
     bool is_switch;
 };
 
-#define NUMBER(option, standard, low, help)          \
-    {                                                \
-        .name = option, .summary = help,             \
-        .detail = "number, default " #standard,      \
-        .value = standard, .least = low, .most = UINT32_MAX \
+#define NUMBER(option, standard, low, help)                                      \
+    {                                                                            \
+        .name = option, .summary = help, .detail = "number, default " #standard, \
+        .value = standard, .least = low, .most = UINT32_MAX                      \
     }
-#define SWITCH_OFF(option, help)                     \
-    {                                                \
-        .name = option, .summary = help,             \
-        .detail = "yes or no, default no",           \
-        .most = 1, .is_switch = true                 \
+#define SWITCH_OFF(option, help)                                                       \
+    {                                                                                  \
+        .name = option, .summary = help, .detail = "yes or no, default no", .most = 1, \
+        .is_switch = true                                                              \
     }
-#define SWITCH_ON(option, help)                      \
-    {                                                \
-        .name = option, .summary = help,             \
-        .detail = "yes or no, default yes",          \
-        .value = 1, .most = 1, .is_switch = true     \
+#define SWITCH_ON(option, help)                                                          \
+    {                                                                                    \
+        .name = option, .summary = help, .detail = "yes or no, default yes", .value = 1, \
+        .most = 1, .is_switch = true                                                     \
     }
 
 #define MAX_OPTIONS 12 /* of one strategy */

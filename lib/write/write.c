@@ -172,17 +172,18 @@ static void writer_message(struct writer *w, size_t i) {
     w->unordered = false;
 }
 
+/* Element `node` stays: a comma that is owed goes before it. */
+static void writer_pay_comma(struct writer *w, size_t node) {
+    size_t at = json_from(w->v->j, node);
+    if (w->owes_comma && json_type(w->v->j, node) != ']') writer_splice(w, at, at, SPAN(","));
+    w->owes_comma = false;
+}
+
 /* Writes message i and what is inserted behind it. */
 static void writer_step(struct writer *w, size_t i) {
     const struct message *m = view_message(w->v, i);
-    size_t first_kept = w->first_kept; /* of the list of messages, not of what is inside one */
-    bool kept = !(m->flags & (MESSAGE_DROPPED | MESSAGE_TOP));
-    if (kept && w->owes_comma) {
-        writer_splice(w, json_from(w->v->j, m->node), json_from(w->v->j, m->node), SPAN(","));
-        w->owes_comma = false;
-    }
+    if (!(m->flags & (MESSAGE_DROPPED | MESSAGE_TOP))) writer_pay_comma(w, m->node);
     writer_message(w, i);
-    if (!(m->flags & MESSAGE_DROPPED)) w->first_kept = first_kept;
     if (m->insert != NO_INDEX) writer_inserted(w, i);
 }
 
@@ -196,9 +197,11 @@ paucis_err paucis__write_plan(struct view *v, struct splices *s) {
     s->list.count = 0;
     s->size = v->j->size;
     if (!v->edits.count) return PAUCIS_OK;
-    for (int behind = 0; behind < 2; behind++)
+    for (int behind = 0; behind < 2; behind++) {
         for (size_t i = 0; i < v->from_body; i++)
             if (stands_behind(v, view_message(v, i)) == behind) writer_step(&w, i);
+        writer_pay_comma(&w, w.first_kept); /* elements at the end may belong to no message */
+    }
     return w.err;
 }
 

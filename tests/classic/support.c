@@ -1,3 +1,4 @@
+/* See support.h. A talk grows as text; what comes out of the library is read into a view again. */
 #include "classic/support.h"
 
 #include <stdarg.h>
@@ -88,6 +89,11 @@ void image_part(struct talk *t) {
     put_text(t, "}");
 }
 
+void raw_part(struct talk *t, const char *json) {
+    put_text(t, t->body.at[t->body.len - 1] == '[' ? "" : ",");
+    put_text(t, json);
+}
+
 void says(struct talk *t, const char *role, const char *text) {
     message(t, role);
     text_part(t, text);
@@ -117,9 +123,7 @@ static char *keep_text(struct talk *t, size_t n) {
     return text;
 }
 
-const char *letters(struct talk *t, char c, size_t n) {
-    return memset(keep_text(t, n), c, n);
-}
+const char *letters(struct talk *t, char c, size_t n) { return memset(keep_text(t, n), c, n); }
 
 const char *words(struct talk *t, const char *form, ...) {
     va_list args;
@@ -155,14 +159,16 @@ void talk_free(struct talk *t) {
 /* "budget" is a member of its own, the others go by name. */
 static void read_options(char *text, paucis_opts *o, paucis_kv kv[MAX_KV]) {
     o->kv = kv;
-    for (char *word = strtok(text, " "); word && o->nkv < MAX_KV; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        if (!value) abort();
-        *value = 0;
-        if (strcmp(word, "budget") == 0)
-            o->budget_tokens = strtoull(value + 1, NULL, 10);
+    while (*text) {
+        char *end = text + strcspn(text, " "), *value = strchr(text, '=');
+        if (!value || o->nkv == MAX_KV) abort();
+        char *next = *end ? end + 1 : end;
+        *value++ = *end = 0;
+        if (strcmp(text, "budget") == 0)
+            o->budget_tokens = strtoull(value, NULL, 10);
         else
-            kv[o->nkv++] = (paucis_kv){word, value + 1};
+            kv[o->nkv++] = (paucis_kv){text, value};
+        text = next;
     }
 }
 
@@ -179,7 +185,8 @@ static void run_on(struct talk *t, struct bytes in, const char *strategies, cons
     read_options(copy.at, &o, kv);
     t->stats = (paucis_stats){.size = sizeof t->stats};
     if (!t->ctx && paucis_ctx_new(&t->ctx, NULL)) abort();
-    if (!CHECK_EQ(paucis_compact(t->ctx, in.at, in.len, &o, &out, &outn, &t->stats, &e), PAUCIS_OK)) {
+    if (!CHECK_EQ(paucis_compact(t->ctx, in.at, in.len, &o, &out, &outn, &t->stats, &e),
+                  PAUCIS_OK)) {
         printf("  %s: %s\n", strategies, e.msg);
         abort();
     }

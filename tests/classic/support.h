@@ -1,5 +1,5 @@
-/* Small neutral conversations for the tests of the classic strategies: built message by message, run
- * through the public library, and looked at part by part.
+/* Small neutral conversations for the tests of the classic strategies: built message by message,
+ * run through the public library, and looked at part by part.
  *
  *   struct talk t = {0};
  *   says(&t, "user", "hello");
@@ -44,6 +44,7 @@ void call_part(struct talk *t, const char *id, const char *name, const char *arg
 void result_part(struct talk *t, const char *id, const char *content);
 void thinking_part(struct talk *t, const char *text);
 void image_part(struct talk *t);
+void raw_part(struct talk *t, const char *json);
 
 /* A message with one part. */
 void says(struct talk *t, const char *role, const char *text);
@@ -76,8 +77,8 @@ const char *now_part(struct talk *t, size_t message, size_t part);
 /* The id of its first call or result; "" if it has none. */
 const char *id_now(struct talk *t, size_t message);
 
-bool unchanged(const struct talk *t);                    /* byte for byte */
-bool is_in(const char *text, const char *what);          /* what occurs in text */
+bool unchanged(const struct talk *t);           /* byte for byte */
+bool is_in(const char *text, const char *what); /* what occurs in text */
 bool begins(const char *text, const char *what);
 /* Every call has a later result and every result an earlier call. */
 bool all_paired(const struct talk *t);

@@ -4,7 +4,7 @@
 #define RESULT_OF(n) "(elided: " n " bytes of tool result)"
 #define PROSE_OF(n) "(elided: " n " bytes of assistant prose)"
 
-/* A first message, `steps` calls with prose and results of a thousand bytes, and four at the end. */
+/* A first message, `steps` calls with prose and results of 1000 bytes, and four at the end. */
 static void working(struct talk *t, int steps) {
     says(t, "system", letters(t, 's', 1000));
     for (int i = 0; i < steps; i++) {

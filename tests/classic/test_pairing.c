@@ -71,7 +71,7 @@ static void a_result_anywhere_answers(void) {
 }
 
 int main(void) {
-    return TEST_RUN(CASE(a_paired_conversation_is_untouched), CASE(a_call_without_a_result_gets_one),
-                    CASE(a_result_without_a_call_goes), CASE(messages_with_something_else_stay),
-                    CASE(a_result_anywhere_answers));
+    return TEST_RUN(CASE(a_paired_conversation_is_untouched),
+                    CASE(a_call_without_a_result_gets_one), CASE(a_result_without_a_call_goes),
+                    CASE(messages_with_something_else_stay), CASE(a_result_anywhere_answers));
 }

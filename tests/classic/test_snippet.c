@@ -59,8 +59,8 @@ static void cuts_fall_on_character_boundaries(void) {
             size_t len = strlen(text), h = 1024, b = len - 1024;
             while ((h - lead) % width) h--;
             while ((b - lead) % width) b++;
-            CHECK_STR(now(&t, 0), words(&t, "%.*s\n[...elided %zu bytes...]\n%s", (int)h, text, b - h,
-                                        text + b));
+            CHECK_STR(now(&t, 0), words(&t, "%.*s\n[...elided %zu bytes...]\n%s", (int)h, text,
+                                        b - h, text + b));
             talk_free(&t);
         }
 }
@@ -86,7 +86,8 @@ static void what_looks_cut_is_not_cut(void) {
     run(&t, "snippet", NULL);
     CHECK_EQ(strlen(now(&t, 0)), strlen(was(&t, 0)));
     CHECK_EQ(strlen(now(&t, 1)), strlen(was(&t, 1)));
-    CHECK(strlen(now(&t, 2)) < 4096); /* exact case and place: a blank in front makes it plain text */
+    CHECK(strlen(now(&t, 2)) <
+          4096); /* exact case and place: a blank in front makes it plain text */
     talk_free(&t);
 }
 

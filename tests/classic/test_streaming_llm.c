@@ -1,8 +1,9 @@
 /* streaming_llm: the first messages and the newest stay, what lies between becomes one line. */
 #include "classic/support.h"
 
-#define MARKER(n, bytes) \
-    "[...streaming-llm trim: " n " messages (" bytes " bytes) elided between sinks and recent window...]"
+#define MARKER(n, bytes)                             \
+    "[...streaming-llm trim: " n " messages (" bytes \
+    " bytes) elided between sinks and recent window...]"
 
 /* n messages with one text each that tells their number. */
 static void numbered(struct talk *t, size_t n) {

@@ -426,17 +426,39 @@ static const struct write_case others[] = {
 static void chat_edits(void) { RUN_CASES(chat); }
 static void other_edits(void) { RUN_CASES(others); }
 
-/* An array that must not become empty does not, even while a broken body is being mended. */
-static void emptied_array(void) {
-    struct bytes body = bytes_quoted("{'messages':[{'role':'user','content':'a'}]}"), out;
+/* While a broken body is being mended, more may go; but an array does not become empty, and what
+ * belongs to no message stays. */
+static void mending(void) {
+    static const char only[] = "{'messages':[{'role':'user','content':'a'}]}";
+    static const char tail[] =
+        "{'store':false,'input':[{'role':'user','content':'a'},{'role':'user','content':'b'},"
+        "{'type':'reasoning','id':'r','summary':[]}]}";
+    static const char want[] =
+        "{'store':false,'input':[{'type':'message','role':'user','content':'n'},"
+        "{'type':'reasoning','id':'r','summary':[]}]}";
+    struct bytes body = bytes_quoted(only), out, expected = bytes_quoted(want);
     struct opened o;
+    size_t made;
     CHECK_EQ(opened_read(&o, body.at, body.len, "openai-chat"), PAUCIS_OK);
     CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_E_INVARIANT);
     o.view.mending = true;
     CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_OK);
     CHECK_EQ(opened_write(&o, &out), PAUCIS_E_INVARIANT);
-    bytes_free(&body);
     opened_free(&o);
+    bytes_free(&body);
+
+    body = bytes_quoted(tail);
+    CHECK_EQ(opened_read(&o, body.at, body.len, "openai-responses"), PAUCIS_OK);
+    o.view.mending = true;
+    CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_OK);
+    CHECK_EQ(paucis__edit_insert(&o.view, why, 0, NO_INDEX, SPAN("n"), &made), PAUCIS_OK);
+    CHECK_EQ(paucis__edit_drop_message(&o.view, why, 1), PAUCIS_OK);
+    CHECK_EQ(opened_write(&o, &out), PAUCIS_OK);
+    CHECK_BYTES(out.at, out.len, expected.at, expected.len);
+    opened_free(&o);
+    bytes_free(&body);
+    bytes_free(&out);
+    bytes_free(&expected);
 }
 
 /* ---- what an edit says of itself, and taking it back --------------------------------------- */
@@ -556,6 +578,48 @@ static void random_round(const struct file *f, uint64_t *seed) {
     opened_free(&o);
 }
 
+/* What the writer relies on: the messages stand in the list in order and leave none of its elements
+ * out but at the end (reasoning that nothing follows), and a part's slots lie inside its message. */
+static void check_cover(const struct view *v) {
+    size_t next = v->list + 1;
+    for (size_t i = 0; i < v->from_body; i++) {
+        const struct message *m = view_message(v, i);
+        size_t end = json_next(v->j, m->last);
+        for (size_t p = m->part; p < m->part + m->nparts; p++)
+            for (size_t k = 0; k < view_part(v, p)->nslots; k++) {
+                size_t node = v->slots.at[view_part(v, p)->slot + k].node;
+                CHECK(node >= m->node && node < end);
+            }
+        if (m->flags & MESSAGE_TOP) continue;
+        CHECK_EQ(m->node, next);
+        CHECK(m->last >= m->node);
+        next = end;
+    }
+    if (v->list) CHECK(next <= json_node(v->j, v->list)->end);
+}
+
+static void messages_cover_the_list(void) {
+    static const char *const odd[] = {
+        "{'store':false,'input':[{'type':'reasoning','id':'r','summary':[]}]}",
+        "{'store':false,'input':[1,null,{},[],{'type':'x'},{'type':'reasoning'}]}",
+        "{'contents':[1,null,{},[],{'parts':1},{'parts':[1,{'text':1}]}]}",
+        "{'messages':[1,null,{},[],'x',{'content':1},{'role':'user','content':[1,{},[]]}]}",
+    };
+    struct files f = files_bodies();
+    for (size_t i = 0; i < f.count + sizeof odd / sizeof *odd; i++)
+        for (size_t k = 0; k == 0 || paucis__formats[k - 1]; k++) {
+            struct bytes b = i < f.count ? bytes_copy(f.at[i].body.at, f.at[i].body.len)
+                                         : bytes_quoted(odd[i - f.count]);
+            const char *format = k ? paucis__formats[k - 1]->name : NULL;
+            struct opened o;
+            TEST_NOTE("%s as %s", i < f.count ? f.at[i].name : "odd", format ? format : "it is");
+            if (opened_read(&o, b.at, b.len, format) == PAUCIS_OK) check_cover(&o.view);
+            opened_free(&o);
+            bytes_free(&b);
+        }
+    files_free(&f);
+}
+
 static void random_edits(void) {
     struct files f = files_bodies();
     uint64_t seed = 6;
@@ -570,6 +634,7 @@ static void random_edits(void) {
 
 int main(void) {
     return TEST_RUN(CASE(neutral_replace), CASE(neutral_drop_parts), CASE(neutral_drop_messages),
-                    CASE(neutral_insert), CASE(chat_edits), CASE(other_edits), CASE(emptied_array),
-                    CASE(records), CASE(undoing), CASE(random_edits));
+                    CASE(neutral_insert), CASE(chat_edits), CASE(other_edits), CASE(mending),
+                    CASE(records), CASE(undoing), CASE(messages_cover_the_list),
+                    CASE(random_edits));
 }
