@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 [ ! -x scripts/install-deps ] || scripts/install-deps bench
-[ -f build/libpaucis.a ] || scripts/build release
+scripts/build release >/dev/null
 dir=build/bench
 mkdir -p "$dir"
 

@@ -6,7 +6,7 @@
  * Every round is one pass with a hash table. */
 #include "plan/align.h"
 
-enum key { BY_NAME, BY_NAME_AND_VALUE, BY_VALUE, BY_TEXT };
+enum key { BY_NAME, BY_NAME_AND_VALUE, BY_MESSAGE, BY_VALUE, BY_TEXT };
 
 struct entry {
     uint64_t key; /* 0: free */
@@ -38,6 +38,12 @@ static uint64_t part_key(const struct canon *c, size_t part, enum key by) {
     if (by == BY_NAME) {
         if (p->kind == PART_THINKING) return canon_mix(h, c->at[p->node]);
         return p->id ? canon_mix(h, c->at[p->id]) : 0;
+    }
+    if (by == BY_MESSAGE) { /* alike in messages that are alike in everything */
+        const struct message *m = view_message(c->v, p->message);
+        return c->at[m->node] == CANON_NOTHING
+                   ? 0
+                   : canon_mix(canon_mix(h, c->at[p->node]), c->at[m->node]);
     }
     if (by != BY_TEXT) {
         if (c->at[p->node] == CANON_NOTHING) return 0; /* a bare cache mark is like any other */
@@ -273,8 +279,9 @@ paucis_err paucis__align(struct alignment *x) {
     static const struct {
         enum key by;
         bool once;
-    } rounds[] = {{BY_NAME, true},  {BY_VALUE, true},  {BY_TEXT, true}, {BY_NAME_AND_VALUE, false},
-                  {BY_NAME, false}, {BY_VALUE, false}, {BY_TEXT, false}};
+    } rounds[] = {
+        {BY_NAME, true},     {BY_VALUE, true}, {BY_TEXT, true},   {BY_NAME_AND_VALUE, false},
+        {BY_MESSAGE, false}, {BY_NAME, false}, {BY_VALUE, false}, {BY_TEXT, false}};
     struct work w;
     if (!work_init(&w, x)) return PAUCIS_E_NOMEM;
     for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {

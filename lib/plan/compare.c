@@ -19,7 +19,8 @@ enum {                 /* what a row is about */
        DEEP = 8,       /* counts at any depth, also in blocks that cannot be aligned */
        MARK = 16,      /* a cache mark */
        SIGNATURE = 32, /* of Gemini: required on the calls of the current turn */
-       FREE = 64       /* anything may stand below */
+       FREE = 64,      /* anything may stand below */
+       COMMON = 128    /* has few values: another one proves nothing unless the match is firm */
 };
 
 /* Formats are named by their letter in FORMATS.md; * is all of them. */
@@ -63,7 +64,7 @@ static const struct field {
     FIELD('C', "encrypted_content", 0, "C-R5", "encrypted data was altered or is gone"),
     FIELD('C', "fingerprint", 0, "C-R14", "the fingerprint was altered or is gone"),
     FIELD('C', "caller", 0, "C-R14", "the link to the caller was altered or is gone"),
-    FIELD('C', "phase", 0, "C-R16", "the phase was altered or is gone"),
+    FIELD('C', "phase", COMMON, "C-R16", "the phase was altered or is gone"),
 
     FIELD('D', "id", MAY_GO, "G7", "an id was rewritten"),
     FIELD('D', "thoughtSignature", SIGNATURE | OWN_RULE, "D-R5",
@@ -201,7 +202,7 @@ static void compare_member(struct compare *x, const struct place *at, size_t old
         return;
     }
     if (f && f->rule) {
-        bool skip = (f->flags & MAY_CHANGE) || ((f->flags & MARK) && !at->firm);
+        bool skip = (f->flags & MAY_CHANGE) || ((f->flags & (MARK | COMMON)) && !at->firm);
         if (!skip && x->old->at[old] != x->now->at[now])
             report(x, f->rule, at->message, now, f->text);
     } else if (!f && !at->flat && json_is_container(b, now) &&

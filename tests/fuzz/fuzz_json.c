@@ -66,6 +66,19 @@ static void check_nodes(const struct json *j) {
     }
 }
 
+/* Does the key, decoded, say this? A pointer holds no NUL, but a question mark for it. */
+static bool is_called(const struct json *j, size_t key, const char *name, size_t len) {
+    struct span raw = json_inner(j, key);
+    char *text = malloc(raw.len + 1);
+    FUZZ_CHECK(text);
+    size_t n = paucis__json_decode(raw, text);
+    for (size_t i = 0; i < n; i++)
+        if (!text[i]) text[i] = '?';
+    bool same = n == len && memcmp(text, name, n) == 0;
+    free(text);
+    return same;
+}
+
 /* One step of a pointer, from its text; the container's child that it names, 0 if none. Of twin
  * keys the one at or before `want`. */
 static size_t step(const struct json *j, size_t container, const char *token, size_t len,
@@ -85,12 +98,8 @@ static size_t step(const struct json *j, size_t container, const char *token, si
     FUZZ_CHECK(key);
     for (size_t i = 0; i < len; i++)
         key[n++] = token[i] != '~' ? token[i] : token[++i] == '0' ? '~' : '/';
-    for (JSON_EACH_KEY(j, k, container)) {
-        struct span raw = json_inner(j, k);
-        bool same =
-            paucis__json_equals(j, k, key, n) || (raw.len == n && memcmp(raw.at, key, n) == 0);
-        if (same && k + 1 <= want) found = k + 1;
-    }
+    for (JSON_EACH_KEY(j, k, container))
+        if (k + 1 <= want && is_called(j, k, key, n)) found = k + 1;
     free(key);
     return found;
 }

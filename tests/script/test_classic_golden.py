@@ -60,7 +60,8 @@ def by_library(lib, names, budget, options, vectors, bodies):
         expect(st.bytes_out == len(out) and st.bytes_in == len(body), vector["name"], "sizes")
         idle = [row for row in lib.logged if row[1] == 0]
         expect(not idle, vector["name"], "logged although nothing was done:", idle)
-        expect(sum(row[2] for row in lib.logged) == st.total_bytes_saved, vector["name"],
+        saved = sum(row[2] for row in lib.logged if row[0] != "compact_to_budget")
+        expect(saved == st.total_bytes_saved, vector["name"],
                "the log does not add up:", lib.logged)
         if len(body) < 1 << 20:
             code, into = lib.compact_into(body, len(out), names, budget, options)

@@ -141,7 +141,7 @@ static bool read_member(struct reference *r, int open, size_t depth) {
 static bool read_container(struct reference *r, size_t depth) {
     int open = peek(r), close = open == '{' ? '}' : ']';
     if (depth == PAUCIS_MAX_DEPTH) return fail(r, PAUCIS_E_LIMIT, r->at);
-    size_t first = push(r, r->at++, 0, 0);
+    size_t first = push(r, r->at++, 0, STRING_UNUSUAL); /* marks a container, see json.h */
     space(r);
     if (peek(r) != close) {
         do {
@@ -150,7 +150,7 @@ static bool read_container(struct reference *r, size_t depth) {
         } while (take(r, ','));
         if (peek(r) != close) return fail_here(r);
     }
-    size_t last = push(r, r->at++, first, 0);
+    size_t last = push(r, r->at++, first, STRING_UNUSUAL);
     r->nodes[first].end = (uint32_t)last & 0x7fffffff;
     return true;
 }

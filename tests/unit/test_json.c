@@ -14,7 +14,9 @@
 static const struct json_kernel *kernels[MAX_KERNELS];
 static size_t nkernels;
 static struct reference reference;
-static struct json json; /* its memory is used again and again, as in a context */
+static struct json json;  /* its memory is used again and again, as in a context */
+static struct json named; /* the same with names recognised */
+static struct json_name_table names;
 static struct mem mem;
 
 static void find_kernels(void) {
@@ -45,6 +47,49 @@ static bool same(const char *body, size_t size) {
         TEST_NOTE("kernel %s, reference %d at %zu, first %d at %zu", kernels[k]->name,
                   (int)reference.code, reference.pos, (int)first.code, first.pos);
         TEST_FAIL("the kernel reads as the reference does");
+        test_show_bytes("body", body, size);
+        return false;
+    }
+    return true;
+}
+
+/* With names recognised, every question about a node has the same answer as without. */
+static bool same_node(size_t i) {
+    struct span a = json_raw(&json, i), b = json_raw(&named, i);
+    bool ok = a.at == b.at && a.len == b.len && json_next(&json, i) == json_next(&named, i);
+    ok = ok && json_is_container(&json, i) == json_is_container(&named, i);
+    ok = ok && !json_is_text(&named, i, "\xff", 1) && !json_is_text(&json, i, "\xff", 1);
+    if (!ok || !json_is_string(&json, i)) return ok;
+    a = json_inner(&json, i);
+    b = json_inner(&named, i);
+    ok = a.at == b.at && a.len == b.len && json_is_key(&json, i) == json_is_key(&named, i);
+    ok = ok && (json_node(&json, i)->escaped || json_is_text(&named, i, a.at, a.len));
+    return ok && !json_is_text(&named, i, a.at, a.len + 1);
+}
+
+static bool same_members(size_t object) {
+    for (size_t k = 0; k < JSON_NAMES; k++) {
+        const struct json_name_text *t = &paucis__json_names[k];
+        size_t want = paucis__json_get(&json, object, t->text, t->len);
+        if (paucis__json_get(&named, object, t->text, t->len) != want) return false;
+        if (paucis__json_get_name(&named, object, (enum json_name)k) != want) return false;
+        if (paucis__json_get_name(&json, object, (enum json_name)k) != want) return false;
+    }
+    return paucis__json_has_twins(&json, object) == paucis__json_has_twins(&named, object);
+}
+
+static bool same_named(const char *body, size_t size) {
+    paucis_error e, f;
+    named.names = &names;
+    for (size_t k = 0; k < nkernels; k++) {
+        paucis_err a = paucis__json_read(&json, &mem, kernels[k], body, size, &e);
+        paucis_err b = paucis__json_read(&named, &mem, kernels[k], body, size, &f);
+        bool ok = a == b && (a ? e.pos == f.pos : json.nodes.count == named.nodes.count);
+        for (size_t i = 0; ok && !a && i < json.nodes.count; i++)
+            ok = same_node(i) && (json_type(&json, i) != '{' || same_members(i));
+        if (ok) continue;
+        TEST_NOTE("kernel %s with names", kernels[k]->name);
+        TEST_FAIL("names change nothing");
         test_show_bytes("body", body, size);
         return false;
     }
@@ -120,6 +165,7 @@ static void suite(void) {
         struct bytes *b = &f.at[i].body;
         paucis_error e = {PAUCIS_OK, NULL, 0};
         same(b->at, b->len);
+        same_named(b->at, b->len);
         TEST_NOTE("%s", name);
         paucis_err err = paucis__json_read(&json, &mem, NULL, b->at, b->len, &e);
         CHECK_EQ(err == PAUCIS_OK, suite_accepts(name));
@@ -288,6 +334,7 @@ static void mutations(void) {
     struct files f = files_bodies();
     for (size_t i = 0; i < f.count; i++) {
         same(f.at[i].body.at, f.at[i].body.len);
+        same_named(f.at[i].body.at, f.at[i].body.len);
         truncate_everywhere(&f.at[i].body);
         mutate(&f.at[i].body, &seed);
     }
@@ -316,7 +363,7 @@ static bool same_string(const char *body, size_t from, size_t size) {
 }
 
 struct draft {
-    char at[600];
+    char at[1500];
     size_t len;
 };
 
@@ -407,7 +454,8 @@ static void random_strings(void) {
     size_t cases = test_is_long() ? 3000000 : test_is_sanitized() ? 60000 : 300000;
     uint64_t seed = 2;
     for (size_t n = 0; n < cases; n++) {
-        struct draft d = {.len = 0};
+        struct draft d;
+        d.len = 0;
         put_times(&d, " ", 1, random_below(&seed, 5));
         put(&d, "\"", 1);
         size_t from = d.len;
@@ -421,11 +469,96 @@ static void random_strings(void) {
     }
 }
 
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static void put_string(struct draft *d, uint64_t *seed) {
+    put(d, "\"", 1);
+    size_t kind = random_below(seed, 16);
+    const struct json_name_text *name = &paucis__json_names[random_below(seed, JSON_NAMES)];
+    if (kind < 5)
+        put_times(d, "k", 1, random_below(seed, 20));
+    else if (kind < 9)
+        put(d, name->text, name->len - (kind == 8)); /* a name, or nearly */
+    else if (kind < 11)
+        put_piece(d, seed);
+    else if (kind == 11)
+        put_times(d, "long", 4, random_below(seed, 20));
+    put(d, "\"", 1);
+}
+
+static void put_space(struct draft *d, uint64_t *seed) {
+    static const char *const spaces[] = {"", "", "", "", " ", "\n", "  \t", "\r\n"};
+    const char *text = spaces[random_below(seed, COUNT(spaces))];
+    put(d, text, strlen(text));
+}
+
+static void put_value(struct draft *d, uint64_t *seed, size_t level) {
+    static const char *const scalars[] = {"0", "-1.5e+3", "true", "false", "null", "12345678901"};
+    size_t kind = random_below(seed, level > 5 ? 5 : 9);
+    put_space(d, seed);
+    if (kind < 4) {
+        put_string(d, seed);
+    } else if (kind == 4) {
+        const char *text = scalars[random_below(seed, COUNT(scalars))];
+        put(d, text, strlen(text));
+    } else {
+        bool object = kind < 7;
+        put(d, object ? "{" : "[", 1);
+        for (size_t n = random_below(seed, 6), i = 0; i < n; i++) {
+            if (i) put(d, ",", 1);
+            put_space(d, seed);
+            if (object) put_string(d, seed);
+            if (object) put(d, ":", 1);
+            put_value(d, seed, level + 1);
+        }
+        put_space(d, seed);
+        put(d, object ? "}" : "]", 1);
+    }
+    put_space(d, seed);
+}
+
+/* Documents of many short strings, names among them; a third has one byte changed. */
+static void random_documents(void) {
+    size_t cases = test_is_long() ? 1000000 : test_is_sanitized() ? 15000 : 100000;
+    uint64_t seed = 8;
+    for (size_t n = 0; n < cases; n++) {
+        struct draft d;
+        d.len = 0;
+        put_value(&d, &seed, 0);
+        struct bytes b = bytes_copy(d.at, d.len);
+        if (n % 3 == 0) b.at[random_below(&seed, b.len)] = (char)(random_next(&seed) & 0xff);
+        bool ok = same(b.at, b.len) && (n % 8 || same_named(b.at, b.len));
+        bytes_free(&b);
+        if (!ok) return;
+    }
+}
+
+/* Every name, and every name with a byte changed, missing or added, as a key and as a role. */
+static void every_name(void) {
+    for (size_t k = 0; k < JSON_NAMES; k++)
+        for (size_t at = 0; at <= paucis__json_names[k].len; at++)
+            for (int change = 0; change < 3; change++) {
+                char name[40];
+                size_t len = paucis__json_names[k].len;
+                memcpy(name, paucis__json_names[k].text, len + 1);
+                if (change == 0 && at < len) name[at] ^= 1;
+                if (change == 1) memmove(name + at + 1, name + at, len + 1 - at), name[at] = '_';
+                if (change == 2 && at < len) memmove(name + at, name + at + 1, len - at);
+                char body[200];
+                int n = snprintf(body, sizeof body, "{\"%s\":1,\"role\":\"%s\"}", name, name);
+                struct bytes b = bytes_copy(body, (size_t)n);
+                bool ok = same(b.at, b.len) && same_named(b.at, b.len);
+                bytes_free(&b);
+                if (!ok) return;
+            }
+}
+
 /* A run of backslashes of any length up to 140 at any place, before a quote. */
 static void backslash_runs(void) {
     for (size_t before = 0; before < 70; before++)
         for (size_t run = 0; run < 140; run++) {
-            struct draft d = {.len = 0};
+            struct draft d;
+            d.len = 0;
             put_times(&d, "x", 1, before);
             put_times(&d, "\\", 1, run);
             put(&d, "\"n\"", 3);
@@ -534,11 +667,13 @@ static void best_kernel_is_usable(void) {
 
 int main(void) {
     find_kernels();
+    paucis__json_names_init(&names);
     int code = TEST_RUN(CASE(best_kernel_is_usable), CASE(suite), CASE(picked_documents),
                         CASE(picked_nodes), CASE(depth), CASE(mutations), CASE(random_strings),
-                        CASE(backslash_runs), CASE(utf8_pairs_and_triples), CASE(utf8_fours),
-                        CASE(utf8_places));
+                        CASE(random_documents), CASE(every_name), CASE(backslash_runs),
+                        CASE(utf8_pairs_and_triples), CASE(utf8_fours), CASE(utf8_places));
     VEC_FREE(&mem, json.nodes);
+    VEC_FREE(&mem, named.nodes);
     reference_free(&reference);
     return code;
 }
