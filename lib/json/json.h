@@ -118,7 +118,8 @@ bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_
 static inline bool json_is_text(const struct json *j, size_t i, const char *text, size_t len) {
     const struct node *n = json_node(j, i);
     if (n->escaped) return paucis__json_equals(j, i, text, len);
-    if (n->unusual) { /* a name */
+    if (n->unusual) { /* a name, or no string at all */
+        if (!(n->end & NODE_NAME)) return false;
         const struct json_name_text *name = node_name(n);
         return name->len == len && memcmp(name->text, text, len) == 0;
     }

@@ -176,6 +176,8 @@ paucis_err opened_read(struct opened *o, const char *body, size_t size, const ch
     memset(o, 0, sizeof *o);
     o->arena.mem = o->view.mem = &o->mem;
     o->view.arena = &o->arena;
+    paucis__json_names_init(&o->names);
+    o->json.names = &o->names;
     PAUCIS_TRY(paucis__json_read(&o->json, &o->mem, NULL, body, size, &e));
     o->view.j = &o->json;
     o->view.format = format ? paucis__format_named(format) : paucis__format_detect(&o->json);

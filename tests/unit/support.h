@@ -83,6 +83,7 @@ paucis_alloc counter_alloc(struct counter *c);
 struct opened {
     struct mem mem;
     struct arena arena;
+    struct json_name_table names;
     struct json json;
     struct view view;
     struct splices splices;

@@ -189,6 +189,17 @@ static struct bytes many_tools(size_t n) {
                     "{'type':'function','function':{'name':'f#'}}", n, "]}");
 }
 
+/* Large containers where strings belong. */
+#define NOT_A_STRING(name, head, tail) \
+    static struct bytes name(size_t n) { return numbered(head, "[#]", n, tail); }
+NOT_A_STRING(role_is_array, "{'messages':[{'role':[", "],'content':'x'}]}")
+NOT_A_STRING(type_is_array, "{'messages':[{'role':'user','content':[{'type':[", "]}]}]}")
+NOT_A_STRING(id_is_array, CHAT_HEAD "{'role':'tool','tool_call_id':[", "],'content':'x'}]}")
+NOT_A_STRING(part_is_array, "{'contents':[{'role':'user','parts':[{'text':[", "]}]}]}")
+NOT_A_STRING(item_is_array, "{'store':false,'input':[{'role':'user','type':[", "]}]}")
+NOT_A_STRING(model_is_array, "{'messages':[{'role':'user','content':'x'}],'model':[", "]}")
+NOT_A_STRING(block_is_array, "{'max_tokens':1,'system':[", "],'messages':[]}")
+
 /* ---- running them -------------------------------------------------------------------------- */
 
 struct hostile {
@@ -297,6 +308,13 @@ static const struct hostile hostiles[] = {
     {"unclosed string", unclosed_string, 1000000, PAUCIS_E_PARSE, 1},
     {"long number", long_number, 1000000, PAUCIS_OK, 1},
     {"many tools", many_tools, 200000, PAUCIS_OK, 5},
+    {"a role that is an array", role_is_array, 100000, PAUCIS_OK, 8},
+    {"a type that is an array", type_is_array, 100000, PAUCIS_OK, 8},
+    {"an id that is an array", id_is_array, 100000, PAUCIS_OK, 8},
+    {"a text that is an array", part_is_array, 100000, PAUCIS_OK, 8},
+    {"an item that is an array", item_is_array, 100000, PAUCIS_OK, 8},
+    {"a model that is an array", model_is_array, 100000, PAUCIS_OK, 8},
+    {"blocks that are arrays", block_is_array, 100000, PAUCIS_OK, 20},
 };
 
 static void linear(void) {
