@@ -29,7 +29,7 @@ def source_files():
     files = []
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and path.suffix in ENDINGS and path.stat().st_size < 200_000:
+            if path.is_file() and path.suffix in ENDINGS and 4_000 < path.stat().st_size < 200_000:
                 text = path.read_bytes().decode("utf-8", "replace")
                 files.append((path.relative_to(ROOT).as_posix(), text))
     return files

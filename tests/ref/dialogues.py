@@ -3,14 +3,15 @@ loops with parallel calls, thinking, media, failed calls, repeated results and a
 from convert import WRITERS, Conversation, encode, fit_ids
 
 FORMATS = [name for name in WRITERS if name != "neutral"]  # neutral has no rules to break
-MODELS = ("claude-sonnet-4-5", "claude-opus-5", "claude-fable-5-1", "gpt-5")
+MODELS = ("claude-sonnet-4-5", "claude-opus-5-5", "claude-fable-5-1", "gpt-5")
 PIXEL = "iVBORw0KGgo="
 LONG = "line of output\n" * 400
 
 
 def text(rng, topic):
-    return topic + rng.choice((" short", "  with   spaces\n\n\n\n---\nand rules\n", " € " * 50,
-                               " long\n" * 200))
+    """No two alike: a comparison of two bodies could take one for the other."""
+    more = rng.choice((" short", "  with   spaces\n\n\n\n---\nand rules\n", " € " * 50, " long\n" * 200))
+    return f"{topic} {rng.randrange(10 ** 9)}{more}"
 
 
 def result(rng, pool):

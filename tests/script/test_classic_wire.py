@@ -106,7 +106,7 @@ def collect():
             made = convert.convert(parsed, about["format"], format_)
             found[format_].append((f"{about['id']} as {format_}", convert.encode(made)))
             if format_ == "anthropic":
-                bound = {**made, "model": "claude-opus-5"}
+                bound = {**made, "model": "claude-opus-5-5"}
                 found[format_].append((f"{about['id']} bound", convert.encode(bound)))
     return found
 

@@ -579,7 +579,8 @@ static void random_round(const struct file *f, uint64_t *seed) {
 }
 
 /* What the writer relies on: the messages stand in the list in order and leave none of its elements
- * out but at the end (reasoning that nothing follows), and a part's slots lie inside its message. */
+ * out but at the end (reasoning that nothing follows), and a part's slots lie inside its message.
+ */
 static void check_cover(const struct view *v) {
     size_t next = v->list + 1;
     for (size_t i = 0; i < v->from_body; i++) {
