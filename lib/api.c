@@ -10,6 +10,7 @@
 /* A body that has been read. */
 struct document {
     struct json json;
+    struct json_memo memo;
     struct view view;
 };
 
@@ -76,6 +77,8 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     c->arena.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
+    c->doc.json.memo = &c->doc.memo;
+    c->other.json.memo = &c->other.memo;
     c->doc.view.mem = c->other.view.mem = &c->mem;
     c->doc.view.arena = c->other.view.arena = &c->arena;
     c->doc.view.seed = c->other.view.seed = paucis__os_seed();

@@ -115,7 +115,7 @@ static void chat_reasoning_slots(struct view *v, size_t value) {
     const struct json *j = v->j;
     for (JSON_EACH(j, i, value))
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            size_t text = shape_string(j, shape_member(j, i, keys[k].at, keys[k].len));
+            size_t text = shape_string(j, paucis__json_get(j, i, keys[k].at, keys[k].len));
             if (text) paucis__view_slot(v, text, 0);
         }
 }

@@ -10,10 +10,11 @@
     { (literal), sizeof(literal) - 1 }
 
 /* Member of an object; for the root's members use json_get. */
-#define shape_get(j, object, literal) shape_member((j), (object), (literal), sizeof(literal) - 1)
-static inline size_t shape_member(const struct json *j, size_t object, const char *key,
-                                  size_t len) {
-    return object ? paucis__json_get(j, object, key, len) : 0;
+#define shape_get(j, object, literal) \
+    shape_member((j), (object), (literal), sizeof(literal) - 1, json_literal_name(literal))
+static inline size_t shape_member(const struct json *j, size_t object, const char *key, size_t len,
+                                  enum json_name name) {
+    return object ? json_member(j, object, key, len, name) : 0;
 }
 
 /* Is i a string that says this? */

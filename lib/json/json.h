@@ -34,8 +34,19 @@ struct node {
  * of a container, or, with this bit, a name (json_names.h). No node index is that large. */
 #define NODE_NAME ((uint32_t)1 << 30)
 
+/* The named members of the object that was asked last: adapters ask one object several questions. */
+#define JSON_MEMO 16
+struct json_memo {
+    size_t object; /* SIZE_MAX = none */
+    size_t count;
+    bool twins, more; /* a name comes twice; there are more than fit */
+    uint8_t name[JSON_MEMO];
+    uint32_t value[JSON_MEMO];
+};
+
 struct json {
     const struct json_name_table *names; /* set by the owner; NULL = names are not recognised */
+    struct json_memo *memo;              /* the same; only with names */
     const char *body;
     size_t size;
     VEC(struct node) nodes;
@@ -121,7 +132,7 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
     if (n->unusual) { /* a name, or no string at all */
         if (!(n->end & NODE_NAME)) return false;
         const struct json_name_text *name = node_name(n);
-        return name->len == len && memcmp(name->text, text, len) == 0;
+        return name->len == len && name->text[0] == text[0] && memcmp(name->text, text, len) == 0;
     }
     return (size_t)n->end - n->at == len + 2 && memcmp(j->body + n->at + 1, text, len) == 0;
 }
@@ -129,21 +140,15 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
 /* The value of a member, the last one if the key repeats; 0 if absent or i is not an object. */
 size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len);
 size_t paucis__json_get_name(const struct json *j, size_t object, enum json_name name);
-
-/* The compiler sees whether the literal is a name, and then the nodes are asked for its number. */
 #define json_get(j, object, literal) \
-    json_get_literal((j), (object), (literal), sizeof(literal) - 1)
-static inline __attribute__((always_inline)) size_t json_get_literal(const struct json *j,
-                                                                     size_t object,
-                                                                     const char *key, size_t len) {
-#define NAME(name) \
-    if (strcmp(key, #name) == 0) return paucis__json_get_name(j, object, NAME_##name);
-#include "json/names.def"
-#undef NAME
-    return paucis__json_get(j, object, key, len);
+    json_member((j), (object), (literal), sizeof(literal) - 1, json_literal_name(literal))
+static inline size_t json_member(const struct json *j, size_t object, const char *key, size_t len,
+                                 enum json_name name) {
+    return name < JSON_NAMES ? paucis__json_get_name(j, object, name)
+                             : paucis__json_get(j, object, key, len);
 }
 
-/* Does the object hold a key twice, or so many keys that nobody should rely on it? */
+/* Does the object hold a name twice, or so many names that nobody should rely on it? */
 bool paucis__json_has_twins(const struct json *j, size_t object);
 
 static inline size_t json_count(const struct json *j, size_t array) {

@@ -23,21 +23,28 @@ struct json_name_text {
 };
 extern const struct json_name_text paucis__json_names[JSON_NAMES];
 
+/* The number of a literal, worked out by the compiler. */
+static inline __attribute__((always_inline)) enum json_name json_literal_name(const char *text) {
+#define NAME(name) \
+    if (strcmp(text, #name) == 0) return NAME_##name;
+#include "json/names.def"
+#undef NAME
+    return JSON_NAMES;
+}
+
 /* Hash table over the names, filled once per context. A name is told by its length and its first
  * and last eight bytes as words, which overlap; the middle of a longer one is compared as text. */
-#define JSON_NAME_SLOTS 256
-#define JSON_NAME_MAX 24
-struct json_name_table {
-    struct {
-        uint64_t first, last;
-        uint32_t name, len; /* len 0: free */
-    } slot[JSON_NAME_SLOTS];
-};
-void paucis__json_names_init(struct json_name_table *t);
-
 struct json_name_words {
     uint64_t first, last;
 };
+
+#define JSON_NAME_SLOTS 256
+#define JSON_NAME_MAX 24
+struct json_name_table {
+    uint8_t slot[JSON_NAME_SLOTS]; /* number of the name + 1, 0 = free */
+    struct json_name_words words[JSON_NAMES];
+};
+void paucis__json_names_init(struct json_name_table *t);
 
 /* Reads 8 bytes from `at` on whatever len is. */
 static inline struct json_name_words json_name_words(const char *at, size_t len) {
@@ -64,11 +71,12 @@ static inline size_t json_name_of(const struct json_name_table *t, const char *a
                                   size_t room) {
     if (!len || len > JSON_NAME_MAX || room < 8) return JSON_NAMES;
     struct json_name_words w = json_name_words(at, len);
-    for (size_t i = json_name_slot(w, len); t->slot[i].len; i = (i + 1) % JSON_NAME_SLOTS) {
-        if (t->slot[i].first != w.first || t->slot[i].last != w.last || t->slot[i].len != len)
-            continue;
-        if (len <= 16 || memcmp(paucis__json_names[t->slot[i].name].text + 8, at + 8, 8) == 0)
-            return t->slot[i].name;
+    for (size_t i = json_name_slot(w, len); t->slot[i]; i = (i + 1) % JSON_NAME_SLOTS) {
+        size_t name = t->slot[i] - 1u;
+        const struct json_name_text *text = &paucis__json_names[name];
+        if (t->words[name].first == w.first && t->words[name].last == w.last && text->len == len &&
+            (len <= 16 || memcmp(text->text + 8, at + 8, 8) == 0))
+            return name;
     }
     return JSON_NAMES;
 }

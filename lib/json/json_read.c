@@ -21,6 +21,7 @@ paucis_err paucis__json_read(struct json *j, struct mem *m, const struct json_ke
     j->body = body;
     j->size = size;
     j->nodes.count = 0;
+    if (j->memo) j->memo->object = SIZE_MAX;
     if (size > PAUCIS_MAX_BODY) {
         *e = (paucis_error){PAUCIS_E_LIMIT, "body too large", size};
         return PAUCIS_E_LIMIT;
@@ -28,7 +29,7 @@ paucis_err paucis__json_read(struct json *j, struct mem *m, const struct json_ke
     return (kernel ? kernel : paucis__json_best_kernel())->read(j, m, e);
 }
 
-size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len) {
+static size_t get_by_text(const struct json *j, size_t object, const char *key, size_t len) {
     size_t found = 0;
     if (!json_is_object(j, object)) return 0;
     for (JSON_EACH_KEY(j, k, object))
@@ -36,29 +37,68 @@ size_t paucis__json_get(const struct json *j, size_t object, const char *key, si
     return found;
 }
 
+/* The name a key is, also if it is spelt with escapes; JSON_NAMES if none. */
+static size_t key_name(const struct json *j, size_t key) {
+    const struct node *n = json_node(j, key);
+    if (node_is_name(n)) return n->end & ~NODE_NAME;
+    size_t name = JSON_NAMES;
+    if (n->escaped)
+        for (name = 0; name < JSON_NAMES; name++)
+            if (json_is_text(j, key, paucis__json_names[name].text, paucis__json_names[name].len))
+                break;
+    return name;
+}
+
+static void memo_fill(const struct json *j, size_t object) {
+    struct json_memo *m = j->memo;
+    *m = (struct json_memo){.object = object};
+    if (!json_is_object(j, object)) return;
+    for (JSON_EACH_KEY(j, k, object)) {
+        size_t name = key_name(j, k);
+        if (name == JSON_NAMES) continue;
+        for (size_t i = 0; i < m->count; i++) m->twins |= m->name[i] == name;
+        m->more = m->count == JSON_MEMO;
+        if (m->more) return;
+        m->name[m->count] = (uint8_t)name;
+        m->value[m->count++] = (uint32_t)k + 1;
+    }
+}
+
 size_t paucis__json_get_name(const struct json *j, size_t object, enum json_name name) {
     const struct json_name_text *text = &paucis__json_names[name];
-    size_t found = 0;
-    if (!j->names) return paucis__json_get(j, object, text->text, text->len);
-    if (!json_is_object(j, object)) return 0;
-    for (JSON_EACH_KEY(j, k, object)) {
-        const struct node *n = json_node(j, k);
-        bool same = n->escaped ? paucis__json_equals(j, k, text->text, text->len)
-                               : n->unusual && n->end == ((uint32_t)name | NODE_NAME);
-        if (same) found = k + 1;
-    }
-    return found;
+    struct json_memo *m = j->memo;
+    if (!m) return get_by_text(j, object, text->text, text->len);
+    if (m->object != object) memo_fill(j, object);
+    if (m->more) return get_by_text(j, object, text->text, text->len);
+    for (size_t i = m->count; i-- > 0;)
+        if (m->name[i] == name) return m->value[i];
+    return 0;
+}
+
+size_t paucis__json_get(const struct json *j, size_t object, const char *key, size_t len) {
+    char room[JSON_NAME_MAX + 8] = {0};
+    if (!j->memo || len > JSON_NAME_MAX) return get_by_text(j, object, key, len);
+    memcpy(room, key, len);
+    size_t name = json_name_of(j->names, room, len, sizeof room);
+    if (name == JSON_NAMES) return get_by_text(j, object, key, len);
+    return paucis__json_get_name(j, object, (enum json_name)name);
 }
 
 bool paucis__json_has_twins(const struct json *j, size_t object) {
-    size_t keys[64], n = 0; /* a message has a handful; comparing each with each is the quick way */
     if (!json_is_object(j, object)) return false;
+    if (j->memo) {
+        if (j->memo->object != object) memo_fill(j, object);
+        return j->memo->twins || j->memo->more;
+    }
+    uint8_t seen[JSON_NAMES] = {0};
+    size_t names = 0;
     for (JSON_EACH_KEY(j, k, object)) {
-        struct span key = json_inner(j, k);
-        for (size_t i = 0; i < n; i++)
-            if (json_is_text(j, keys[i], key.at, key.len)) return true;
-        if (n == sizeof keys / sizeof *keys || json_node(j, k)->escaped) return true;
-        keys[n++] = k;
+        size_t name = 0;
+        while (name < JSON_NAMES && !json_is_text(j, k, paucis__json_names[name].text,
+                                                  paucis__json_names[name].len))
+            name++;
+        if (name == JSON_NAMES) continue;
+        if (seen[name]++ || ++names > JSON_MEMO) return true;
     }
     return false;
 }

@@ -182,13 +182,15 @@ static paucis_err drop_going(struct pass *p, const struct range *r, struct sums 
     return PAUCIS_OK;
 }
 
-/* A message of its own says what went. */
-static paucis_err trim_with_message(struct pass *p, const struct range *r, struct sums *sums) {
+/* A message of its own says what went. *saved is what that is worth. */
+static paucis_err trim_with_message(struct pass *p, const struct range *r, uint64_t *saved) {
+    struct sums sums = {0, 0};
     size_t place, made, count;
-    PAUCIS_TRY(drop_going(p, r, sums, &place, &count));
+    PAUCIS_TRY(drop_going(p, r, &sums, &place, &count));
     if (count < 2) return PAUCIS_E_INVARIANT;
-    struct span text = marker(p, sums);
+    struct span text = marker(p, &sums);
     if (!text.at) return PAUCIS_E_NOMEM;
+    *saved = saturating_sub(sums.bytes, text.len);
     return paucis__edit_insert(p->v, trim_why(p), place, NO_INDEX, text, &made);
 }
 
@@ -206,44 +208,40 @@ static size_t find_carrier(const struct view *v, const struct range *r) {
 }
 
 /* A unit that stays says what went. */
-static paucis_err trim_with_carrier(struct pass *p, struct range *r, struct sums *sums) {
+static paucis_err trim_with_carrier(struct pass *p, struct range *r, uint64_t *saved) {
     struct view *v = p->v;
     size_t carrier = find_carrier(v, r), place, count;
     if (carrier == NO_INDEX) return PAUCIS_E_INVARIANT;
+    struct sums sums = {0, paucis__view_text_len(v, carrier)};
     r->stays[view_message(v, view_part(v, carrier)->message)->unit] = true;
     keep_alternating(v, r, false);
-    sums->bytes = paucis__view_text_len(v, carrier);
-    PAUCIS_TRY(drop_going(p, r, sums, &place, &count));
+    PAUCIS_TRY(drop_going(p, r, &sums, &place, &count));
     if (count < 2) return PAUCIS_E_INVARIANT;
-    struct span text = marker(p, sums);
+    struct span text = marker(p, &sums);
     if (!text.at) return PAUCIS_E_NOMEM;
+    *saved = saturating_sub(sums.bytes, text.len);
     return paucis__edit_replace(v, trim_why(p), carrier, text);
 }
 
 static paucis_err streaming_llm_run(struct pass *p) {
     struct view *v = p->v;
     struct range r;
-    struct sums sums = {0, 0};
+    uint64_t saved;
     size_t n = v->order.count, edits = v->edits.count;
     if (n < p->opt[MIN_MESSAGES] || n < p->opt[RECENT] || n - p->opt[RECENT] < p->opt[SINKS])
         return PAUCIS_OK;
     find_range(p, &r);
     PAUCIS_TRY(keep_whole_units(p, &r));
     if (p->opt[ALTERNATE]) keep_alternating(v, &r, true);
-    paucis_err err = trim_with_message(p, &r, &sums);
+    paucis_err err = trim_with_message(p, &r, &saved);
     if (err == PAUCIS_E_INVARIANT) {
         paucis__edit_undo(v, edits);
-        if (v->insert_user) return PAUCIS_OK;
-        sums = (struct sums){0, 0};
-        err = trim_with_carrier(p, &r, &sums);
+        err = v->insert_user ? err : trim_with_carrier(p, &r, &saved);
+        if (err == PAUCIS_E_INVARIANT) paucis__edit_undo(v, edits);
     }
-    if (err == PAUCIS_E_INVARIANT) {
-        paucis__edit_undo(v, edits);
-        return PAUCIS_OK;
-    }
-    if (err) return err;
+    if (err) return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
     p->counts->snippet_hits++;
-    p->counts->total_bytes_saved += saturating_sub(sums.bytes, marker(p, &sums).len);
+    p->counts->total_bytes_saved += saved;
     return PAUCIS_OK;
 }
 
