@@ -2,9 +2,9 @@
 #ifndef PAUCIS_LIMITS_H
 #define PAUCIS_LIMITS_H
 
-/* Offsets in the token list are 31 bits wide, which halves its memory. The largest request any
+/* Offsets in the token list are 30 bits wide, so that a token is 8 bytes. The largest request any
  * provider takes is 32 MB. */
-#define PAUCIS_MAX_BODY ((size_t)0x7fffffff)
+#define PAUCIS_MAX_BODY ((1u << 30) - 1)
 
 /* Containers inside containers. Real bodies stay under 30; nothing here recurses, so this only
  * bounds the paths that are printed and the stack of a comparison. */

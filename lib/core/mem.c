@@ -52,6 +52,7 @@ void *paucis__mem_resize(struct mem *m, void *p, size_t old, size_t now) {
 
 static struct arena_chunk *arena_grow(struct arena *a, size_t need) {
     size_t size = a->chunk ? a->chunk->size * 2 : ARENA_FIRST;
+    if (!a->chunk && size < a->want) size = a->want;
     if (size < need + ARENA_HEADER) size = need + ARENA_HEADER;
     struct arena_chunk *c = paucis__mem_resize(a->mem, NULL, 0, size);
     if (!c) return NULL;
@@ -84,8 +85,12 @@ static void arena_free_chain(struct arena *a, struct arena_chunk *c) {
 
 void paucis__arena_reset(struct arena *a) {
     if (!a->chunk) return;
-    arena_free_chain(a, a->chunk->older);
-    a->chunk->older = NULL;
+    if (a->chunk->older) { /* several chunks: give them back and let the next job have one as large */
+        a->want = 0;
+        for (const struct arena_chunk *c = a->chunk; c; c = c->older) a->want += c->used;
+        paucis__arena_free(a);
+        return;
+    }
     a->chunk->used = ARENA_HEADER;
     ASAN_POISON_MEMORY_REGION((char *)a->chunk + ARENA_HEADER, a->chunk->size - ARENA_HEADER);
 }

@@ -17,10 +17,11 @@ struct arena_chunk;
 struct arena {
     struct mem *mem;
     struct arena_chunk *chunk; /* newest first */
+    size_t want;               /* what the last job needed in all */
 };
 
 void *paucis__arena_alloc(struct arena *a, size_t n); /* aligned for any object; n may be 0 */
-void paucis__arena_reset(struct arena *a);            /* keeps the newest chunk for reuse */
+void paucis__arena_reset(struct arena *a);            /* the next job gets one chunk that fits */
 void paucis__arena_free(struct arena *a);
 
 /* VEC(type) is an array that grows; all zero is an empty one. */

@@ -102,12 +102,12 @@ static void chat_result(struct view *v, size_t message) {
 
 /* Vendors' names for reasoning. All of it goes back as it came (A-R11, A-R12). */
 static const struct {
-    struct span key;
+    enum json_name key;
     unsigned flags;
 } chat_reasonings[] = {
-    {WORD("reasoning_content"), 0},           {WORD("reasoning"), 0},
-    {WORD("reasoning_text"), PART_SEALED},    {WORD("reasoning_opaque"), PART_SEALED},
-    {WORD("reasoning_details"), PART_SEALED}, {WORD("thinking_blocks"), PART_SEALED},
+    {NAME_reasoning_content, 0},           {NAME_reasoning, 0},
+    {NAME_reasoning_text, PART_SEALED},    {NAME_reasoning_opaque, PART_SEALED},
+    {NAME_reasoning_details, PART_SEALED}, {NAME_thinking_blocks, PART_SEALED},
 };
 
 static void chat_reasoning_slots(struct view *v, size_t value) {
@@ -123,8 +123,7 @@ static void chat_reasoning_slots(struct view *v, size_t value) {
 static void chat_reasoning(struct view *v, size_t message) {
     const struct json *j = v->j;
     for (size_t k = 0; k < sizeof chat_reasonings / sizeof *chat_reasonings; k++) {
-        struct span key = chat_reasonings[k].key;
-        size_t value = shape_value(j, paucis__json_get(j, message, key.at, key.len));
+        size_t value = shape_value(j, paucis__json_get_name(j, message, chat_reasonings[k].key));
         if (!value) continue;
         paucis__view_part(v, PART_THINKING, value, chat_reasonings[k].flags);
         if (json_is_string(j, value))

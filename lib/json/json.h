@@ -23,16 +23,15 @@
 #include "core/mem.h"
 #include "json/json_names.h"
 
+enum node_kind { NODE_OTHER, NODE_STRING, NODE_OBJECT, NODE_ARRAY }; /* a closing node is "other" */
+
 struct node {
-    uint32_t at : 31;     /* offset of the first byte; a string's is its quote */
+    uint32_t at : 30;     /* offset of the first byte; a string's is its quote */
+    uint32_t kind : 2;    /* so that nobody has to fetch the byte, which may be far away, to know */
+    uint32_t end : 30;    /* see above */
     uint32_t escaped : 1; /* string with a backslash in it */
-    uint32_t end : 31;    /* see above */
     uint32_t unusual : 1; /* string with an escape that another spelling would do as well: \u, \/ */
 };
-
-/* A node that is unusual without being escaped is no string with an offset in `end`: it is either end
- * of a container, or, with this bit, a name (json_names.h). No node index is that large. */
-#define NODE_NAME ((uint32_t)1 << 30)
 
 /* The named members of the object that was asked last: adapters ask one object several questions. */
 #define JSON_MEMO 16
@@ -66,14 +65,19 @@ static inline const struct node *json_node(const struct json *j, size_t i) {
 static inline char json_type(const struct json *j, size_t i) {
     return j->body[j->nodes.at[i].at]; /* one of { [ " t f n - 0..9 } ] */
 }
-static inline bool json_is_object(const struct json *j, size_t i) { return json_type(j, i) == '{'; }
-static inline bool json_is_array(const struct json *j, size_t i) { return json_type(j, i) == '['; }
-static inline bool json_is_string(const struct json *j, size_t i) { return json_type(j, i) == '"'; }
-static inline bool json_is_null(const struct json *j, size_t i) { return json_type(j, i) == 'n'; }
-static inline bool json_is_container(const struct json *j, size_t i) {
-    const struct node *n = json_node(j, i); /* no look at the body, which may be far away */
-    return n->unusual && !n->escaped && !(n->end & NODE_NAME);
+static inline bool json_is_object(const struct json *j, size_t i) {
+    return json_node(j, i)->kind == NODE_OBJECT;
 }
+static inline bool json_is_array(const struct json *j, size_t i) {
+    return json_node(j, i)->kind == NODE_ARRAY;
+}
+static inline bool json_is_string(const struct json *j, size_t i) {
+    return json_node(j, i)->kind == NODE_STRING;
+}
+static inline bool json_is_container(const struct json *j, size_t i) {
+    return json_node(j, i)->kind >= NODE_OBJECT;
+}
+static inline bool json_is_null(const struct json *j, size_t i) { return json_type(j, i) == 'n'; }
 
 /* Index of the node after the value at i. */
 static inline size_t json_next(const struct json *j, size_t i) {
@@ -81,11 +85,9 @@ static inline size_t json_next(const struct json *j, size_t i) {
 }
 /* First byte of the value, and one past its last. */
 static inline size_t json_from(const struct json *j, size_t i) { return json_node(j, i)->at; }
-static inline bool node_is_name(const struct node *n) {
-    return n->unusual && !n->escaped && (n->end & NODE_NAME);
-}
+static inline bool node_is_name(const struct node *n) { return n->unusual && !n->escaped; }
 static inline const struct json_name_text *node_name(const struct node *n) {
-    return &paucis__json_names[n->end & ~NODE_NAME];
+    return &paucis__json_names[n->end];
 }
 static inline size_t json_to(const struct json *j, size_t i) {
     const struct node *n = json_node(j, i);
@@ -124,17 +126,17 @@ static inline bool json_is_key(const struct json *j, size_t i) {
 
 bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len);
 
-/* Is the string at i this literal? */
+/* Is i a string that says this? */
 #define json_is(j, i, literal) json_is_text((j), (i), (literal), sizeof(literal) - 1)
 static inline bool json_is_text(const struct json *j, size_t i, const char *text, size_t len) {
     const struct node *n = json_node(j, i);
     if (n->escaped) return paucis__json_equals(j, i, text, len);
-    if (n->unusual) { /* a name, or no string at all */
-        if (!(n->end & NODE_NAME)) return false;
+    if (n->unusual) { /* a name */
         const struct json_name_text *name = node_name(n);
         return name->len == len && name->text[0] == text[0] && memcmp(name->text, text, len) == 0;
     }
-    return (size_t)n->end - n->at == len + 2 && memcmp(j->body + n->at + 1, text, len) == 0;
+    return (size_t)n->end - n->at == len + 2 && n->kind == NODE_STRING &&
+           memcmp(j->body + n->at + 1, text, len) == 0;
 }
 
 /* The value of a member, the last one if the key repeats; 0 if absent or i is not an object. */

@@ -40,7 +40,7 @@ static size_t get_by_text(const struct json *j, size_t object, const char *key, 
 /* The name a key is, also if it is spelt with escapes; JSON_NAMES if none. */
 static size_t key_name(const struct json *j, size_t key) {
     const struct node *n = json_node(j, key);
-    if (node_is_name(n)) return n->end & ~NODE_NAME;
+    if (node_is_name(n)) return n->end;
     size_t name = JSON_NAMES;
     if (n->escaped)
         for (name = 0; name < JSON_NAMES; name++)

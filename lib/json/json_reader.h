@@ -63,15 +63,16 @@ static inline size_t reader_skip_space(const struct reader *r, size_t at) {
     return at;
 }
 
-static inline paucis_err reader_push(const struct reader *r, size_t at, size_t end,
-                                     unsigned flags) {
+static inline paucis_err reader_push(const struct reader *r, enum node_kind kind, size_t at,
+                                     size_t end, unsigned flags) {
     struct json *j = r->j;
     if (!VEC_ROOM(r->m, j->nodes, 1)) return reader_fail(r, PAUCIS_E_NOMEM, "out of memory", at);
     if (j->nodes.count >= PAUCIS_MAX_TOKENS)
         return reader_fail(r, PAUCIS_E_LIMIT, "too many values", at);
     struct node *n = &j->nodes.at[j->nodes.count++];
-    n->at = (uint32_t)at & 0x7fffffff;
-    n->end = (uint32_t)end & 0x7fffffff;
+    n->at = (uint32_t)at & PAUCIS_MAX_BODY;
+    n->kind = kind & 3;
+    n->end = (uint32_t)end & PAUCIS_MAX_BODY;
     n->escaped = flags & 1;      /* STRING_ESCAPED */
     n->unusual = flags >> 1 & 1; /* STRING_UNUSUAL */
     return PAUCIS_OK;
@@ -103,9 +104,9 @@ static inline paucis_err reader_string(const struct reader *r, struct cursor *c)
     if (c->tag && !flags && r->j->names) {
         size_t name = json_name_of(r->j->names, r->j->body + from, end - from, r->size - from);
         c->tag = name == NAME_role || name == NAME_type;
-        if (name != JSON_NAMES) return reader_push(r, from - 1, name | NODE_NAME, STRING_UNUSUAL);
+        if (name != JSON_NAMES) return reader_push(r, NODE_STRING, from - 1, name, STRING_UNUSUAL);
     }
-    return reader_push(r, from - 1, end + 1, flags);
+    return reader_push(r, NODE_STRING, from - 1, end + 1, flags);
 }
 
 static inline bool is_digit(uint8_t c) { return (uint8_t)(c - '0') < 10; }
@@ -133,7 +134,7 @@ static paucis_err reader_number(const struct reader *r, size_t from, size_t *to)
         PAUCIS_TRY(reader_digits(r, &at));
     }
     *to = at;
-    return reader_push(r, from, at, 0);
+    return reader_push(r, NODE_OTHER, from, at, 0);
 }
 
 static paucis_err reader_literal(const struct reader *r, const char *word, size_t from,
@@ -143,7 +144,7 @@ static paucis_err reader_literal(const struct reader *r, const char *word, size_
         if (reader_peek(r, at) != (uint8_t)*word)
             return reader_unexpected(r, "invalid literal", at);
     *to = at;
-    return reader_push(r, from, at, 0);
+    return reader_push(r, NODE_OTHER, from, at, 0);
 }
 
 /* A number, true, false or null. */
@@ -162,8 +163,8 @@ static paucis_err reader_scalar(const struct reader *r, size_t from, size_t *to)
 static inline paucis_err reader_open(const struct reader *r, struct cursor *c) {
     if (c->depth == PAUCIS_MAX_DEPTH)
         return reader_fail(r, PAUCIS_E_LIMIT, "nested too deeply", c->at);
-    PAUCIS_TRY(reader_push(r, c->at, c->open, STRING_UNUSUAL));
-    c->type = r->body[c->at++];
+    c->type = r->body[c->at];
+    PAUCIS_TRY(reader_push(r, c->type == '{' ? NODE_OBJECT : NODE_ARRAY, c->at++, c->open, 0));
     c->open = r->j->nodes.count - 1;
     c->depth++;
     return PAUCIS_OK;
@@ -171,11 +172,11 @@ static inline paucis_err reader_open(const struct reader *r, struct cursor *c) {
 
 static inline paucis_err reader_close(const struct reader *r, struct cursor *c) {
     size_t open = c->open;
-    PAUCIS_TRY(reader_push(r, c->at++, open, STRING_UNUSUAL));
+    PAUCIS_TRY(reader_push(r, NODE_OTHER, c->at++, open, 0));
     struct node *nodes = r->j->nodes.at;
     c->open = nodes[open].end;
-    c->type = r->body[nodes[c->open].at];
-    nodes[open].end = (uint32_t)(r->j->nodes.count - 1) & 0x7fffffff;
+    c->type = nodes[c->open].kind == NODE_OBJECT ? '{' : '[';
+    nodes[open].end = (uint32_t)(r->j->nodes.count - 1) & PAUCIS_MAX_BODY;
     c->depth--;
     return PAUCIS_OK;
 }

@@ -47,16 +47,42 @@ static unsigned escape_value(const uint8_t *s, const uint8_t *end, const uint8_t
     return c;
 }
 
+/* What the short escapes stand for. */
+static const uint8_t short_escape[128] = {['"'] = '"', ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                          ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+
+/* Copies up to the first backslash, eight bytes at a time; dst has room for all of s. */
+static size_t copy_plain(const uint8_t *s, const uint8_t *end, char *dst) {
+    const uint8_t *p = s;
+    for (; end - p >= 8; p += 8, dst += 8) {
+        uint64_t w;
+        memcpy(&w, p, 8);
+        memcpy(dst, &w, 8);
+        uint64_t slash = word_zeroes(w ^ WORD_ONES * '\\');
+        if (slash) {
+            size_t first = word_first(slash); /* 0 on a big-endian machine */
+            if (p[first] == '\\') return (size_t)(p - s) + first;
+            break;
+        }
+    }
+    for (; p < end && *p != '\\'; p++) *dst++ = (char)*p;
+    return (size_t)(p - s);
+}
+
 size_t paucis__json_decode(struct span raw, char *dst) {
     const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;
     char *d = dst;
     while (s < end) {
-        const uint8_t *slash = memchr(s, '\\', (size_t)(end - s));
-        size_t plain = (size_t)((slash ? slash : end) - s);
-        memcpy(d, s, plain);
+        size_t plain = copy_plain(s, end, d);
         d += plain;
         s += plain;
-        if (slash) d = put_utf8(d, escape_value(s, end, &s));
+        if (s == end) break;
+        if (s[1] != 'u') {
+            *d++ = (char)short_escape[s[1]];
+            s += 2;
+        } else {
+            d = put_utf8(d, escape_value(s, end, &s));
+        }
     }
     return (size_t)(d - dst);
 }

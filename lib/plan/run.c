@@ -43,7 +43,7 @@ static size_t freeze_new(struct view *v, const struct check *came, const struct 
         fresh++;
         if (b->message == NO_INDEX)
             *hopeless = true;
-        else if (b->message >= v->from_body)
+        else if (b->message >= v->from_body || view_is_frozen(v, view_message(v, b->message)))
             v->insert_user = v->insert_result = NULL; /* nothing may be inserted here after all */
         else
             view_freeze(v, b->message);
@@ -59,6 +59,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
     paucis__check_sort_by_message(came);
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW];
+    paucis__edit_settle(v);
     for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {
         PAUCIS_TRY(run_strategies(v, s, counts));
         if (!v->edits.count || !v->ruled) return PAUCIS_OK;

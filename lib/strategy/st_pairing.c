@@ -24,8 +24,9 @@ static bool by_links(const struct pass *p) { return p->opt[STRICT] || p->v->rule
 static paucis_err find_orphan_calls(struct pass *p, bool *orphan) {
     struct view *v = p->v;
     struct seen answered;
-    PAUCIS_TRY(paucis__seen_new(&answered, v, v->parts.count));
-    for (size_t i = 0; i < v->order.count; i++) {
+    bool links = by_links(p);
+    if (!links) PAUCIS_TRY(paucis__seen_new(&answered, v, v->parts.count));
+    for (size_t i = 0; !links && i < v->order.count; i++) {
         const struct message *m = view_message(v, v->order.at[i]);
         bool known;
         for (VIEW_EACH_PART(v, k, m))
@@ -39,9 +40,11 @@ static paucis_err find_orphan_calls(struct pass *p, bool *orphan) {
         for (VIEW_EACH_PART(v, k, m)) {
             const struct part *part = view_part(v, k);
             if (part->kind != PART_CALL || (part->flags & PART_SERVER)) continue;
+            orphan[k] = part->mate == NO_INDEX;
+            if (links) continue;
             struct span id = paucis__view_string(v, part->id);
             if (!id.at) return PAUCIS_E_NOMEM;
-            orphan[k] = by_links(p) ? part->mate == NO_INDEX : !paucis__seen_has(&answered, v, id);
+            orphan[k] = !paucis__seen_has(&answered, v, id);
         }
     }
     return PAUCIS_OK;
@@ -93,7 +96,7 @@ static paucis_err drop_orphan_results(struct pass *p, const struct message *m, s
     if (!orphan) return PAUCIS_E_NOMEM;
     for (VIEW_EACH_PART(v, k, m)) {
         const struct part *part = view_part(v, k);
-        struct span id = paucis__view_string(v, part->id);
+        struct span id = by_links(p) ? SPAN("") : paucis__view_string(v, part->id);
         if (!id.at) return PAUCIS_E_NOMEM;
         orphan[k - m->part] = part->kind == PART_RESULT &&
                               (by_links(p) ? is_unasked(p, k) : !paucis__seen_has(calls, v, id));
@@ -116,11 +119,11 @@ static paucis_err pairing_stages(struct pass *p) {
     memset(orphan, 0, v->parts.count * sizeof *orphan);
     PAUCIS_TRY(find_orphan_calls(p, orphan));
     PAUCIS_TRY(answer_orphans(p, orphan));
-    PAUCIS_TRY(paucis__seen_new(&calls, v, v->parts.count));
+    PAUCIS_TRY(paucis__seen_new(&calls, v, by_links(p) ? 0 : v->parts.count));
     for (size_t i = 0; i < v->order.count; i++) {
         const struct message *m = view_message(v, v->order.at[i]);
         for (VIEW_EACH_PART(v, k, m))
-            if (view_part(v, k)->kind == PART_CALL)
+            if (view_part(v, k)->kind == PART_CALL && !by_links(p))
                 PAUCIS_TRY(id_known(v, &calls, view_part(v, k)->id, k, &known));
         if (m->role == ROLE_TOOL || (by_links(p) && m->role == ROLE_USER))
             PAUCIS_TRY(drop_orphan_results(p, m, v->order.at[i], &calls));

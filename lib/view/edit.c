@@ -226,6 +226,7 @@ void paucis__edit_settle(struct view *v) {
             const struct message *m = view_message(v, k);
             if (m->flags & MESSAGE_DROPPED) continue;
             v->order.at[v->order.count++] = (uint32_t)k;
+            if (!v->bound) continue;
             for (VIEW_EACH_PART(v, p, m))
                 if (view_part(v, p)->kind == PART_THINKING) v->thought = (uint32_t)k;
         }
@@ -246,7 +247,9 @@ void paucis__edit_undo(struct view *v, size_t keep) {
         struct message *m = view_message(v, e->message);
         v->room -= e->room;
         switch (e->op) {
-        case EDIT_REPLACE: view_part(v, e->part)->edit = e->prior; break;
+        case EDIT_REPLACE:
+            if (!e->undone) view_part(v, e->part)->edit = e->prior;
+            break;
         case EDIT_DROP:
             view_part(v, e->part)->flags &= (uint8_t)~PART_DROPPED;
             m->live++;

@@ -114,7 +114,7 @@ struct view {
     uint32_t
         loop; /* last message a user wrote, NO_INDEX if none; the current tool loop is behind */
     uint32_t
-        thought; /* last message with thinking, NO_INDEX if none; kept by paucis__edit_settle */
+        thought; /* last message with bound thinking, NO_INDEX if none; kept by paucis__edit_settle */
 };
 
 /* ---- for adapters -------------------------------------------------------------------------- */

@@ -75,14 +75,16 @@ static void space(struct reference *r) {
     while (take(r, ' ') || take(r, '\t') || take(r, '\n') || take(r, '\r')) continue;
 }
 
-static size_t push(struct reference *r, size_t at, size_t end, unsigned flags) {
+static size_t push(struct reference *r, enum node_kind kind, size_t at, size_t end,
+                   unsigned flags) {
     if (r->count == r->cap) {
         r->cap = r->cap * 2 + 64;
         r->nodes = realloc(r->nodes, r->cap * sizeof *r->nodes);
         if (!r->nodes) exit(2);
     }
-    struct node n = {.at = (uint32_t)at & 0x7fffffff,
-                     .end = (uint32_t)end & 0x7fffffff,
+    struct node n = {.at = (uint32_t)at & PAUCIS_MAX_BODY,
+                     .kind = kind & 3,
+                     .end = (uint32_t)end & PAUCIS_MAX_BODY,
                      .escaped = (flags & STRING_ESCAPED) != 0,
                      .unusual = (flags & STRING_UNUSUAL) != 0};
     r->nodes[r->count] = n;
@@ -94,7 +96,7 @@ static bool read_string(struct reference *r) {
     size_t bad, from = r->at, end = reference_string(r->body, from + 1, r->size, &flags, &bad);
     if (end == r->size) return fail(r, PAUCIS_E_PARSE, bad);
     r->at = end + 1;
-    push(r, from, r->at, flags);
+    push(r, NODE_STRING, from, r->at, flags);
     return true;
 }
 
@@ -113,7 +115,7 @@ static bool read_number(struct reference *r) {
         if (!take(r, '+')) take(r, '-');
         if (!digits(r)) return false;
     }
-    push(r, from, r->at, 0);
+    push(r, NODE_OTHER, from, r->at, 0);
     return true;
 }
 
@@ -121,7 +123,7 @@ static bool read_word(struct reference *r, const char *word) {
     size_t from = r->at;
     for (; *word; word++)
         if (!take(r, *word)) return fail_here(r);
-    push(r, from, r->at, 0);
+    push(r, NODE_OTHER, from, r->at, 0);
     return true;
 }
 
@@ -141,7 +143,7 @@ static bool read_member(struct reference *r, int open, size_t depth) {
 static bool read_container(struct reference *r, size_t depth) {
     int open = peek(r), close = open == '{' ? '}' : ']';
     if (depth == PAUCIS_MAX_DEPTH) return fail(r, PAUCIS_E_LIMIT, r->at);
-    size_t first = push(r, r->at++, 0, STRING_UNUSUAL); /* marks a container, see json.h */
+    size_t first = push(r, open == '{' ? NODE_OBJECT : NODE_ARRAY, r->at++, 0, 0);
     space(r);
     if (peek(r) != close) {
         do {
@@ -150,8 +152,8 @@ static bool read_container(struct reference *r, size_t depth) {
         } while (take(r, ','));
         if (peek(r) != close) return fail_here(r);
     }
-    size_t last = push(r, r->at++, first, STRING_UNUSUAL);
-    r->nodes[first].end = (uint32_t)last & 0x7fffffff;
+    size_t last = push(r, NODE_OTHER, r->at++, first, 0);
+    r->nodes[first].end = (uint32_t)last & PAUCIS_MAX_BODY;
     return true;
 }
 
