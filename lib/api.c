@@ -197,8 +197,9 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     st->format = v->format->name;
     st->messages_in = st->messages_out = v->order.count;
     if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
-    if (s->count || (s->flags & PAUCIS_WITH_BREAKS)) {
-        PAUCIS_TRY(paucis__check_run(&c->check, v, true));
+    bool all = s->flags & PAUCIS_WITH_BREAKS;
+    if (s->count || all) {
+        PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
         st->breaks = c->check.total;
     }
     if (!s->count) return PAUCIS_OK;
@@ -311,7 +312,7 @@ static paucis_edit api_edit(const struct view *v, const struct edit *x) {
                        .part = p ? x->part - m->part : SIZE_MAX,
                        .role = paucis__role_name(m->role),
                        .kind = p ? paucis__kind_name(p->kind) : "message",
-                       .before = x->before,
+                       .before = paucis__edit_before(v, x),
                        .after = x->after,
                        .text_len = x->text.len};
     bool one_value = x->op == EDIT_REPLACE && p->nslots == 1;
@@ -416,7 +417,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     PAUCIS_TRY(api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
-    paucis_err err = paucis__check_run(&c->check, &c->doc.view, true);
+    paucis_err err = paucis__check_run(&c->check, &c->doc.view, CHECK_ALL);
     if (!err && with) err = api_compare(c, &s, with, e);
     if (!err) err = api_give_breaks(c, breaks, nbreaks);
     return err && !e->code ? api_fail(e, err, paucis_err_text(err)) : err;

@@ -98,7 +98,7 @@ typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64
 enum {
     PAUCIS_PASS_THROUGH = 1, /* an unknown format is copied instead of refused */
     PAUCIS_WITH_TOKENS = 2,  /* fill the token counts of the statistics */
-    PAUCIS_WITH_BREAKS = 4   /* count broken rules even where no edit needs to know */
+    PAUCIS_WITH_BREAKS = 4   /* count all broken rules, also where no edit needs to know */
 };
 
 #define PAUCIS_NO_BUDGET UINT64_MAX
@@ -132,8 +132,8 @@ typedef struct paucis_stats {
     uint64_t tokens_in, tokens_out;
     uint64_t messages_in, messages_out;
     uint64_t edits;
-    uint64_t first_changed_byte;                             /* PAUCIS_NO_BYTE if nothing changed */
-    uint64_t breaks;                                         /* rules the input breaks */
+    uint64_t first_changed_byte; /* PAUCIS_NO_BYTE if nothing changed */
+    uint64_t breaks; /* rules the input breaks; all are counted only with PAUCIS_WITH_BREAKS */
     uint64_t dedup_hits, snippet_hits, total_bytes_saved;    /* classic strategies */
     uint64_t original_tokens, final_tokens, elided_messages; /* compact_to_budget */
     uint64_t peak_alloc; /* most memory the context ever held, beside the body */

@@ -85,7 +85,8 @@ static void arena_free_chain(struct arena *a, struct arena_chunk *c) {
 
 void paucis__arena_reset(struct arena *a) {
     if (!a->chunk) return;
-    if (a->chunk->older) { /* several chunks: give them back and let the next job have one as large */
+    if (a->chunk
+            ->older) { /* several chunks: give them back and let the next job have one as large */
         a->want = 0;
         for (const struct arena_chunk *c = a->chunk; c; c = c->older) a->want += c->used;
         paucis__arena_free(a);

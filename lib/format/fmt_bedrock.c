@@ -254,13 +254,13 @@ static void bedrock_check(struct check *c) {
     for (size_t k = 0; k < v->order.count; k++) {
         size_t i = v->order.at[k];
         size_t after = k + 1 < v->order.count ? v->order.at[k + 1] : NO_INDEX;
-        if (c->deep) bedrock_check_blocks(c, i);
+        if (check_goes_deep(c, i)) bedrock_check_blocks(c, i);
         if (view_message(v, i)->flags & MESSAGE_TOP) continue;
         bedrock_check_pairs(c, before, i, after);
         bedrock_check_role(c, before, i);
         if (view_message(v, i)->role != ROLE_SYSTEM) before = i; /* said once is enough */
     }
-    if (c->deep) bedrock_check_tools(c);
+    if (c->depth == CHECK_ALL) bedrock_check_tools(c);
 }
 
 const struct format paucis__fmt_bedrock = {

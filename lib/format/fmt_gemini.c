@@ -408,7 +408,7 @@ static void gemini_check_walk(struct gemini *g) {
         if (k <= g->current) step = (struct gemini_turn){0};
         gemini_check_server(g, &now, &open, &last);
         if (seen > 1) gemini_check_names(g, &before, &now);
-        if (g->c->deep && m->node) gemini_check_content(g, i);
+        if (check_goes_deep(g->c, i)) gemini_check_content(g, i);
     }
     if (now.calls) gemini_break_part(g, "D-R1", now.first_call, "no turn answers these calls");
     if (now.model)
@@ -423,8 +423,9 @@ static void gemini_check(struct check *c) {
         v->j, gemini_either(v->j, gemini_request_of(v->j), "cachedContent", "cached_content"));
     gemini_look_around(&g);
     gemini_check_walk(&g);
-    for (size_t i = 0; c->deep && i < v->from_body; i++)
-        if (view_message(v, i)->flags & MESSAGE_TOP) gemini_check_top(&g, i);
+    for (size_t i = 0; c->depth && i < v->from_body; i++)
+        if ((view_message(v, i)->flags & MESSAGE_TOP) && check_goes_deep(c, i))
+            gemini_check_top(&g, i);
 }
 
 const struct format paucis__fmt_gemini = {

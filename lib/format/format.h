@@ -12,7 +12,7 @@ struct format {
     /* Fills the view from the body's nodes. Never fails on odd shapes: what it does not know
      * becomes an opaque part. Memory is checked by the caller through v->failed. */
     void (*read)(struct view *v);
-    /* Reports the rules that the view, as it is now, breaks. c->deep: also the rules about JSON
+    /* Reports the rules that the view, as it is now, breaks. c->depth: also the rules about JSON
      * that no edit can change. NULL: the format has no rules. */
     void (*check)(struct check *c);
     /* Results come inside user messages: one that holds nothing else gets ROLE_TOOL. */

@@ -339,7 +339,7 @@ static void check_texts(struct check *c, size_t message, bool last) {
 
 void paucis__anthropic_check(struct check *c) {
     const struct view *v = c->v;
-    if (c->deep) paucis__anthropic_check_shape(c);
+    if (c->depth) paucis__anthropic_check_shape(c);
     for (size_t k = 0; k < v->order.count; k++)
         check_texts(c, v->order.at[k], k + 1 == v->order.count);
     if (!paucis__anthropic_is_locked(v->j)) turn_check(c);

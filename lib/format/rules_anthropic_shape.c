@@ -21,6 +21,7 @@ struct shape_walk {
 };
 
 static void shape_break(struct shape_walk *w, const char *rule, size_t node, const char *text) {
+    if (w->message == NO_INDEX && w->c->depth != CHECK_ALL) return;
     paucis__check_break(w->c, rule, w->message, node, text);
 }
 
@@ -200,6 +201,7 @@ void paucis__anthropic_check_shape(struct check *c) {
     shape_names_tool(&w, shape_get(v->j, json_get(v->j, 0, "tool_choice"), "name"));
     for (size_t i = 0; i < v->from_body; i++) {
         w.message = i;
-        if (!(view_message(v, i)->flags & MESSAGE_DROPPED)) shape_message(&w, view_message(v, i));
+        bool gone = view_message(v, i)->flags & MESSAGE_DROPPED;
+        if (!gone && check_goes_deep(c, i)) shape_message(&w, view_message(v, i));
     }
 }

@@ -171,10 +171,10 @@ static void chat_check_shape(struct check *c, size_t message, bool openai) {
 void paucis__openai_chat_check(struct check *c) {
     const struct view *v = c->v;
     if (!v->order.count) paucis__check_break(c, "A-R1", NO_INDEX, v->list, "there is no message");
-    if (c->deep) {
+    if (c->depth) {
         bool openai = chat_is_openai(v->j);
         for (size_t k = 0; k < v->order.count; k++)
-            if (view_message(v, v->order.at[k])->node) chat_check_shape(c, v->order.at[k], openai);
+            if (check_goes_deep(c, v->order.at[k])) chat_check_shape(c, v->order.at[k], openai);
     }
     chat_check_calls(c);
 }

@@ -239,13 +239,13 @@ static void responses_check_message(struct responses *r, const struct message *m
         for (size_t item = m->node;; item = json_next(r->j, item)) {
             const struct item_type *type = paucis__responses_item(r->j, item);
             responses_check_item(r, item, type);
-            if (r->c->deep) responses_check_inside(r, item, type);
+            if (check_goes_deep(r->c, r->message)) responses_check_inside(r, item, type);
             if (item == m->last) break;
         }
     }
     for (VIEW_EACH_PART(r->v, p, m)) {
         responses_check_pair(r, view_part(r->v, p));
-        if (r->c->deep) responses_check_acknowledged(r, view_part(r->v, p));
+        if (check_goes_deep(r->c, r->message)) responses_check_acknowledged(r, view_part(r->v, p));
     }
 }
 

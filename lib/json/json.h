@@ -33,7 +33,8 @@ struct node {
     uint32_t unusual : 1; /* string with an escape that another spelling would do as well: \u, \/ */
 };
 
-/* The named members of the object that was asked last: adapters ask one object several questions. */
+/* The named members of the object that was asked last: adapters ask one object several questions.
+ */
 #define JSON_MEMO 16
 struct json_memo {
     size_t object; /* SIZE_MAX = none */

@@ -7,7 +7,8 @@ const struct json_name_text paucis__json_names[JSON_NAMES] = {
 #undef NAME
 };
 
-_Static_assert(JSON_NAMES * 2 < JSON_NAME_SLOTS, "the table of names is more than half full");
+_Static_assert(JSON_NAMES < 128 && JSON_NAMES * 2 < JSON_NAME_SLOTS,
+               "the table of names is more than half full");
 
 #define NAME(name) _Static_assert(sizeof #name - 1 <= JSON_NAME_MAX, "a name is too long");
 #include "json/names.def"

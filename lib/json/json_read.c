@@ -38,7 +38,7 @@ static size_t get_by_text(const struct json *j, size_t object, const char *key, 
 }
 
 /* The name a key is, also if it is spelt with escapes; JSON_NAMES if none. */
-static size_t key_name(const struct json *j, size_t key) {
+static inline size_t key_name(const struct json *j, size_t key) {
     const struct node *n = json_node(j, key);
     if (node_is_name(n)) return n->end;
     size_t name = JSON_NAMES;
@@ -51,12 +51,16 @@ static size_t key_name(const struct json *j, size_t key) {
 
 static void memo_fill(const struct json *j, size_t object) {
     struct json_memo *m = j->memo;
-    *m = (struct json_memo){.object = object};
+    uint64_t seen[2] = {0, 0};
+    m->object = object;
+    m->count = 0;
+    m->twins = m->more = false;
     if (!json_is_object(j, object)) return;
     for (JSON_EACH_KEY(j, k, object)) {
         size_t name = key_name(j, k);
         if (name == JSON_NAMES) continue;
-        for (size_t i = 0; i < m->count; i++) m->twins |= m->name[i] == name;
+        m->twins |= seen[name / 64] >> name % 64 & 1;
+        seen[name / 64] |= (uint64_t)1 << name % 64;
         m->more = m->count == JSON_MEMO;
         if (m->more) return;
         m->name[m->count] = (uint8_t)name;
@@ -94,8 +98,8 @@ bool paucis__json_has_twins(const struct json *j, size_t object) {
     size_t names = 0;
     for (JSON_EACH_KEY(j, k, object)) {
         size_t name = 0;
-        while (name < JSON_NAMES && !json_is_text(j, k, paucis__json_names[name].text,
-                                                  paucis__json_names[name].len))
+        while (name < JSON_NAMES &&
+               !json_is_text(j, k, paucis__json_names[name].text, paucis__json_names[name].len))
             name++;
         if (name == JSON_NAMES) continue;
         if (seen[name]++ || ++names > JSON_MEMO) return true;

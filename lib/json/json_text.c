@@ -48,7 +48,7 @@ static unsigned escape_value(const uint8_t *s, const uint8_t *end, const uint8_t
 }
 
 /* What the short escapes stand for. */
-static const uint8_t short_escape[128] = {['"'] = '"', ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+static const uint8_t short_escape[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                           ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
 /* Copies up to the first backslash, eight bytes at a time; dst has room for all of s. */

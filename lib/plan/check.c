@@ -18,9 +18,9 @@ void paucis__check_break(struct check *c, const char *rule, size_t message, size
         (struct break_){rule, text, (uint32_t)message, (uint32_t)node};
 }
 
-paucis_err paucis__check_run(struct check *c, struct view *v, bool deep) {
+paucis_err paucis__check_run(struct check *c, struct view *v, enum check_depth depth) {
     c->v = v;
-    c->deep = deep;
+    c->depth = depth;
     c->total = c->breaks.count = 0;
     c->failed = false;
     if (v->format->check) v->format->check(c);

@@ -12,9 +12,14 @@ struct break_ {
     uint32_t node;    /* where; 0 is the root */
 };
 
+/* How far a check looks. What edits can change (pairing, order, emptiness) is always judged; the
+ * JSON inside messages, which no edit makes worse, in none of them, in all, or in units with an
+ * edit: those must be left alone if something is wrong there. */
+enum check_depth { CHECK_SHALLOW, CHECK_ALL, CHECK_TOUCHED };
+
 struct check {
     struct view *v;
-    bool deep; /* also judge what edits cannot change */
+    enum check_depth depth;
     size_t total;
     VEC(struct break_) breaks; /* the first PAUCIS_MAX_BREAKS */
     bool failed;               /* memory ran out */
@@ -25,7 +30,14 @@ void paucis__check_break(struct check *c, const char *rule, size_t message, size
                          const char *text);
 
 /* Runs the format's rules; breaks from an earlier run are forgotten. */
-paucis_err paucis__check_run(struct check *c, struct view *v, bool deep);
+paucis_err paucis__check_run(struct check *c, struct view *v, enum check_depth depth);
+
+/* For the formats: is the JSON of this message to be judged? */
+static inline bool check_goes_deep(const struct check *c, size_t message) {
+    const struct message *m = view_message(c->v, message);
+    if (c->depth == CHECK_SHALLOW || (m->flags & MESSAGE_INSERTED)) return false;
+    return c->depth == CHECK_ALL || (view_message(c->v, m->unit)->flags & MESSAGE_TOUCHED);
+}
 
 /* Order the breaks by their place in the body, or by message and rule. */
 void paucis__check_sort(struct check *c);

@@ -63,7 +63,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
     for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {
         PAUCIS_TRY(run_strategies(v, s, counts));
         if (!v->edits.count || !v->ruled) return PAUCIS_OK;
-        PAUCIS_TRY(paucis__check_run(now, v, false));
+        PAUCIS_TRY(paucis__check_run(now, v, CHECK_TOUCHED));
         paucis__check_sort_by_message(now);
         if (!freeze_new(v, came, now, &hopeless)) return PAUCIS_OK;
         paucis__edit_undo(v, 0);

@@ -71,7 +71,7 @@ static bool has_double_space(struct span s) {
 }
 
 static void put_single_spaced(struct prose *t, struct span s) {
-    if (!t->double_spaces) {
+    if (!t->double_spaces || !has_double_space(s)) {
         put(t, s);
         return;
     }
@@ -162,8 +162,8 @@ static bytes16 load16(const char *at) {
     return b;
 }
 
-/* Where c, behind b, behind a, shows that the text might get shorter: two spaces; a blank or a byte of
- * UTF-8 at the end of a line; two empty lines; a line that begins like noise. */
+/* Where c, behind b, behind a, shows that the text might get shorter: two spaces; a blank or a
+ * byte of UTF-8 at the end of a line; two empty lines; a line that begins like noise. */
 static bytes16 squeezable16(bytes16 a, bytes16 b, bytes16 c) {
     bytes16 noise = (bytes16)((c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '='));
     bytes16 begins = (bytes16)(b == '\n') & (noise | (bytes16)(c == 0xe2));
@@ -174,7 +174,8 @@ static bytes16 squeezable16(bytes16 a, bytes16 b, bytes16 c) {
 
 /* Could anything here get shorter? A quick look that errs towards yes. */
 static bool may_squeeze(struct span s) {
-    if (s.len < 32 || !is_plain(s.at[0]) || !is_plain(s.at[1]) || (unsigned char)(s.at[s.len - 1] - '!') > '~' - '!')
+    if (s.len < 32 || !is_plain(s.at[0]) || !is_plain(s.at[1]) ||
+        (unsigned char)(s.at[s.len - 1] - '!') > '~' - '!')
         return true;
     bytes16 found = {0};
     for (size_t i = 2; i < s.len; i += 16) {

@@ -83,7 +83,7 @@ static paucis_err dropped(struct pass *p, paucis_err err) {
     if (err) return err == PAUCIS_E_NOMEM ? err : PAUCIS_OK;
     const struct edit *e = &p->v->edits.at[p->v->edits.count - 1];
     p->counts->snippet_hits++;
-    if (p->opt[STRICT]) p->counts->total_bytes_saved += e->before;
+    if (p->opt[STRICT]) p->counts->total_bytes_saved += paucis__edit_before(p->v, e);
     return PAUCIS_OK;
 }
 

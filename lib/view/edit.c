@@ -6,6 +6,7 @@ static struct edit *edit_add(struct view *v, struct why why, enum edit_op op, si
                              size_t part, int64_t room) {
     if (!VEC_ROOM(v->mem, v->edits, 1)) return NULL;
     v->room += room;
+    view_message(v, view_message(v, message)->unit)->flags |= MESSAGE_TOUCHED;
     struct edit *e = &v->edits.at[v->edits.count++];
     *e = (struct edit){.why = why,
                        .op = op,
@@ -78,10 +79,8 @@ paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struc
         return PAUCIS_E_INVARIANT;
     int64_t room = v->no_grow ? cost_now(v, p) - cost_new(p, text) : 0;
     if (v->room + room < 0) return PAUCIS_E_INVARIANT;
-    size_t before = paucis__view_text_len(v, part);
     struct edit *e = edit_add(v, why, EDIT_REPLACE, p->message, part, room);
     if (!e) return PAUCIS_E_NOMEM;
-    e->before = before;
     e->after = text.len;
     e->text = text;
     e->refers = (uint32_t)refers;
@@ -121,19 +120,11 @@ paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
         return PAUCIS_E_INVARIANT;
     if (v->ruled && thinking && in_loop(v, p->message)) return PAUCIS_E_INVARIANT;
     if (!thinking && !message_is_open(v, p->message)) return PAUCIS_E_INVARIANT;
-    size_t before = paucis__view_text_len(v, part);
     struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part, json_size(v, p->node, p->node));
     if (!e) return PAUCIS_E_NOMEM;
-    e->before = before;
     p->flags |= PART_DROPPED;
     m->live--;
     return PAUCIS_OK;
-}
-
-static size_t message_text_len(const struct view *v, const struct message *m) {
-    size_t len = 0;
-    for (VIEW_EACH_PART(v, p, m)) len += paucis__view_text_len(v, p);
-    return len;
 }
 
 bool paucis__edit_may_drop_message(const struct view *v, size_t message) {
@@ -143,11 +134,9 @@ bool paucis__edit_may_drop_message(const struct view *v, size_t message) {
 paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t message) {
     struct message *m = view_message(v, message);
     if (!paucis__edit_may_drop_message(v, message)) return PAUCIS_E_INVARIANT;
-    size_t before = message_text_len(v, m);
     int64_t room = m->node ? json_size(v, m->node, m->last) : 0;
     struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX, room);
     if (!e) return PAUCIS_E_NOMEM;
-    e->before = before;
     m->flags |= MESSAGE_DROPPED;
     return PAUCIS_OK;
 }
@@ -216,6 +205,21 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
     return PAUCIS_OK;
 }
 
+size_t paucis__edit_before(const struct view *v, const struct edit *e) {
+    size_t len = 0;
+    switch (e->op) {
+    case EDIT_REPLACE:
+        return e->prior == NO_INDEX ? paucis__view_original_len(v, e->part)
+                                    : v->edits.at[e->prior].text.len;
+    case EDIT_DROP: return paucis__view_text_len(v, e->part);
+    case EDIT_DROP_MESSAGE:
+        for (VIEW_EACH_PART(v, p, view_message(v, e->message))) len += paucis__view_text_len(v, p);
+        return len;
+    case EDIT_INSERT: break;
+    }
+    return len;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 void paucis__edit_settle(struct view *v) {
@@ -242,6 +246,8 @@ static void undo_insert(struct view *v, const struct edit *e) {
 }
 
 void paucis__edit_undo(struct view *v, size_t keep) {
+    for (size_t i = 0; !keep && i < v->from_body; i++)
+        view_message(v, i)->flags &= (uint8_t)~MESSAGE_TOUCHED;
     while (v->edits.count > keep) {
         const struct edit *e = &v->edits.at[--v->edits.count];
         struct message *m = view_message(v, e->message);

@@ -49,6 +49,9 @@ void paucis__edit_settle(struct view *v);
 /* Takes back all edits but the first `keep`; freezing stays. */
 void paucis__edit_undo(struct view *v, size_t keep);
 
+/* Bytes of decoded text that the edit found. */
+size_t paucis__edit_before(const struct view *v, const struct edit *e);
+
 /* Would dropping this message be refused? */
 bool paucis__edit_may_drop_message(const struct view *v, size_t message);
 

@@ -228,12 +228,16 @@ static size_t slot_copy(const struct view *v, const struct slot *s, char *dst) {
     return raw.len;
 }
 
-size_t paucis__view_text_len(const struct view *v, size_t part) {
+size_t paucis__view_original_len(const struct view *v, size_t part) {
     const struct part *p = view_part(v, part);
-    if (p->edit != NO_INDEX) return v->edits.at[p->edit].text.len;
     size_t len = 0;
     for (size_t i = p->slot; i < p->slot + p->nslots; i++) len += slot_len(v, &v->slots.at[i]);
     return len;
+}
+
+size_t paucis__view_text_len(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    return p->edit == NO_INDEX ? paucis__view_original_len(v, part) : v->edits.at[p->edit].text.len;
 }
 
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text) {

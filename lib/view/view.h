@@ -51,7 +51,8 @@ enum message_flags {
     MESSAGE_TOP = 1,      /* stands outside the array: a top-level system text */
     MESSAGE_FROZEN = 2,   /* on a unit's first message: nothing in this unit is edited */
     MESSAGE_INSERTED = 4, /* not in the body */
-    MESSAGE_DROPPED = 8
+    MESSAGE_DROPPED = 8,
+    MESSAGE_TOUCHED = 16 /* on a unit's first message: there is an edit in this unit */
 };
 
 struct message {
@@ -77,7 +78,7 @@ struct edit { /* one change, see edit.h */
     struct why why;
     enum edit_op op;
     uint32_t message, part; /* part NO_INDEX: the whole message */
-    size_t before, after;   /* bytes of decoded text */
+    size_t after;           /* bytes of decoded text; before: see paucis__edit_before */
     struct span text;       /* EDIT_REPLACE and EDIT_INSERT; in the arena or static */
     uint32_t refers;        /* the part this text points to, NO_INDEX if none */
     uint32_t prior; /* replace: the edit before it on this part; insert: the message ahead */
@@ -166,6 +167,8 @@ static inline void view_freeze(const struct view *v, size_t message) {
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text);
 /* Its length, without decoding. */
 size_t paucis__view_text_len(const struct view *v, size_t part);
+
+size_t paucis__view_original_len(const struct view *v, size_t part); /* of the text it came with */
 
 /* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where
  * the body spells it that way already, as nearly all do, these are the body's own bytes. */
