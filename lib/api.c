@@ -153,14 +153,16 @@ static paucis_err api_read(paucis_ctx *c, struct document *d, const struct setti
     if (!f || !json_is_object(&d->json, 0))
         return api_fail(e, PAUCIS_E_FORMAT, "no conversation format fits this body");
     paucis_err err = paucis__format_read(f, v);
+    if (err == PAUCIS_E_LIMIT) return api_fail(e, err, "too many messages");
     return err ? api_fail(e, err, "out of memory") : PAUCIS_OK;
 }
 
 /* ---- deciding ------------------------------------------------------------------------------ */
 
 /* Whether this failure to read still lets the body pass unchanged. */
-static bool api_may_pass(paucis_err err, const struct settings *s) {
-    return err == PAUCIS_E_FORMAT && (!s->count || (s->flags & PAUCIS_PASS_THROUGH));
+static bool api_may_pass(const paucis_ctx *c, paucis_err err, const struct settings *s) {
+    bool well_formed = err == PAUCIS_E_FORMAT || (err == PAUCIS_E_LIMIT && c->doc.view.format);
+    return well_formed && (!s->count || (s->flags & PAUCIS_PASS_THROUGH));
 }
 
 static void api_count(paucis_stats *st, const struct settings *s, const struct counts *counts,
@@ -230,7 +232,7 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     c->splices.list.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
-    if (api_may_pass(err, &s))
+    if (api_may_pass(c, err, &s))
         *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     else if (err)
         return err;

@@ -140,7 +140,7 @@ static void responses_read_call(struct view *v, size_t item, const struct item_t
     const struct json *j = v->j;
     size_t text = paucis__responses_text(j, item, type);
     unsigned flags = responses_server_flag(j, item, type);
-    if (type->flags & ITEM_OBJECT) flags |= PART_OBJECT;
+    flags |= type->flags & ITEM_OBJECT ? PART_OBJECT : PART_OWN_ANSWER;
     bool may = (type->flags & ITEM_REPLACE) && shape_string(j, text);
     if (may && !shape_value(j, json_get(j, item, "id"))) flags |= PART_MAY_REPLACE;
     struct part *p = paucis__view_part(v, PART_CALL, item, flags);

@@ -128,6 +128,7 @@ paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
 }
 
 bool paucis__edit_may_drop_message(const struct view *v, size_t message) {
+    if (v->ruled && v->standing < 2) return false; /* the array may not become empty */
     return !(view_message(v, message)->flags & MESSAGE_TOP) && message_is_open(v, message);
 }
 
@@ -138,15 +139,18 @@ paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t mess
     struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX, room);
     if (!e) return PAUCIS_E_NOMEM;
     m->flags |= MESSAGE_DROPPED;
+    v->standing--;
     return PAUCIS_OK;
 }
 
 paucis_err paucis__edit_drop_unit(struct view *v, struct why why, size_t unit) {
-    size_t members = 0;
-    for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next, members++) {
-        bool gone = view_message(v, i)->flags & MESSAGE_DROPPED;
-        if (!gone && !paucis__edit_may_drop_message(v, i)) return PAUCIS_E_INVARIANT;
+    size_t members = 0; /* still standing */
+    for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next) {
+        if (view_message(v, i)->flags & MESSAGE_DROPPED) continue;
+        if (!paucis__edit_may_drop_message(v, i)) return PAUCIS_E_INVARIANT;
+        members++;
     }
+    if (v->ruled && members >= v->standing) return PAUCIS_E_INVARIANT;
     if (!VEC_ROOM(v->mem, v->edits, members)) return PAUCIS_E_NOMEM; /* all or none */
     for (size_t i = unit; i != NO_INDEX; i = view_message(v, i)->next)
         if (!(view_message(v, i)->flags & MESSAGE_DROPPED))
@@ -168,7 +172,9 @@ static int64_t cost_inserted(const struct view *v, const char *form, size_t call
 
 /* A call without an id cannot be answered, and what the provider runs it answers itself. */
 static bool may_answer(const struct view *v, size_t call) {
-    return view_part(v, call)->id && !(view_part(v, call)->flags & PART_SERVER);
+    const struct part *c = view_part(v, call);
+    bool named = c->id || strstr(v->insert_result, "%("); /* the form can do without an id */
+    return named && !(c->flags & (PART_SERVER | PART_OWN_ANSWER));
 }
 
 paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, size_t call,
@@ -199,6 +205,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
             view_part(v, call)->mate = (uint32_t)(v->parts.count - 1);
     }
     struct edit *e = edit_add(v, why, EDIT_INSERT, *made, v->parts.count - 1, room);
+    v->standing++;
     e->prior = (uint32_t)after;
     e->after = text.len;
     e->text = text;
@@ -223,12 +230,14 @@ size_t paucis__edit_before(const struct view *v, const struct edit *e) {
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 void paucis__edit_settle(struct view *v) {
+    v->standing = 0;
     v->order.count = 0; /* room for all messages was made when they were added */
     v->thought = NO_INDEX;
     for (size_t i = 0; i < v->from_body; i++)
         for (size_t k = i; k != NO_INDEX; k = view_message(v, k)->insert) {
             const struct message *m = view_message(v, k);
             if (m->flags & MESSAGE_DROPPED) continue;
+            v->standing += !(m->flags & MESSAGE_TOP);
             v->order.at[v->order.count++] = (uint32_t)k;
             if (!v->bound) continue;
             for (VIEW_EACH_PART(v, p, m))
@@ -241,6 +250,7 @@ static void undo_insert(struct view *v, const struct edit *e) {
     if (p->mate != NO_INDEX && view_part(v, p->mate)->mate == e->part)
         view_part(v, p->mate)->mate = NO_INDEX;
     view_message(v, e->prior)->insert = view_message(v, e->message)->insert;
+    v->standing--;
     v->messages.count--; /* what was inserted last is undone first */
     v->parts.count--;
 }
@@ -260,7 +270,10 @@ void paucis__edit_undo(struct view *v, size_t keep) {
             view_part(v, e->part)->flags &= (uint8_t)~PART_DROPPED;
             m->live++;
             break;
-        case EDIT_DROP_MESSAGE: m->flags &= (uint8_t)~MESSAGE_DROPPED; break;
+        case EDIT_DROP_MESSAGE:
+            m->flags &= (uint8_t)~MESSAGE_DROPPED;
+            v->standing++;
+            break;
         case EDIT_INSERT: undo_insert(v, e); break;
         }
     }

@@ -3,13 +3,16 @@
 #include "view/view.h"
 
 #include "core/hash.h"
+#include "limits.h"
 #include "view/edit.h"
 
 /* ---- for adapters -------------------------------------------------------------------------- */
 
 struct message *paucis__view_message(struct view *v, enum role role, size_t node) {
     struct message *m = &v->spare_message;
-    if (VEC_ROOM(v->mem, v->messages, 1))
+    if (v->messages.count >= PAUCIS_MAX_MESSAGES)
+        v->failed = v->crowded = true;
+    else if (VEC_ROOM(v->mem, v->messages, 1))
         m = &v->messages.at[v->messages.count++];
     else
         v->failed = true;
@@ -149,7 +152,7 @@ static paucis_err link_units(struct view *v) {
 }
 
 paucis_err paucis__view_link(struct view *v) {
-    if (v->failed) return PAUCIS_E_NOMEM;
+    if (v->failed) return v->crowded ? PAUCIS_E_LIMIT : PAUCIS_E_NOMEM;
     PAUCIS_TRY(link_pairs(v));
     for (size_t i = 0; v->results_in_user && i < v->messages.count; i++) {
         struct message *m = view_message(v, i);
@@ -171,7 +174,7 @@ void paucis__view_clear(struct view *v) {
     v->from_body = 0;
     v->format = NULL;
     v->insert_user = v->insert_result = NULL;
-    v->failed = v->ruled = v->results_in_user = v->locked = v->bound = v->mending = v->no_grow =
+    v->failed = v->crowded = v->ruled = v->results_in_user = v->locked = v->bound = v->mending = v->no_grow =
         false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;

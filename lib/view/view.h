@@ -27,7 +27,8 @@ enum part_flags {
     PART_ERROR = 8,       /* result that says the call failed */
     PART_SEALED = 16,     /* carries a signature or encrypted data */
     PART_SERVER = 32,     /* call or result of a tool that the provider runs */
-    PART_DROPPED = 64     /* set by an edit */
+    PART_DROPPED = 64,    /* set by an edit */
+    PART_OWN_ANSWER = 128 /* call that only a result of its own kind answers */
 };
 
 struct part {
@@ -95,9 +96,11 @@ struct view {
     VEC(struct message) messages;
     VEC(struct part) parts;
     VEC(struct slot) slots;
+    size_t standing;       /* messages in the array that are not dropped */
     size_t from_body;    /* so many messages came with the body; inserted ones follow */
     VEC(uint32_t) order; /* live messages in order: indices into messages */
     VEC(struct edit) edits;
+    bool crowded; /* failed because there are more messages than PAUCIS_MAX_MESSAGES */
     bool failed; /* memory ran out while an adapter was adding; checked once, at the end */
     struct message spare_message; /* handed out then */
     struct part spare_part;

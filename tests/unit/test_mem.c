@@ -62,7 +62,7 @@ static void arena_blocks(void) {
         CHECK(m.held < 4 * sum + 100000);
         CHECK(c.calls < 60); /* chunks double */
         paucis__arena_reset(&a);
-        CHECK_EQ(c.blocks, 1);
+        CHECK(c.blocks <= 1); /* the next round gets one chunk that holds it all */
     }
     paucis__arena_free(&a);
     CHECK(!a.chunk && !m.held && !c.blocks && !c.wrong_sizes);

@@ -441,9 +441,8 @@ static void mending(void) {
     size_t made;
     CHECK_EQ(opened_read(&o, body.at, body.len, "openai-chat"), PAUCIS_OK);
     CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_E_INVARIANT);
-    o.view.mending = true;
-    CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_OK);
-    CHECK_EQ(opened_write(&o, &out), PAUCIS_E_INVARIANT);
+    o.view.mending = true; /* the array may not become empty */
+    CHECK_EQ(paucis__edit_drop_message(&o.view, why, 0), PAUCIS_E_INVARIANT);
     opened_free(&o);
     bytes_free(&body);
 
@@ -470,8 +469,10 @@ static void records(void) {
     CHECK_EQ(paucis__edit_replace(&o.view, why, 0, SPAN("xy")), PAUCIS_OK);
     CHECK_EQ(paucis__edit_drop(&o.view, why, 1), PAUCIS_OK);
     const struct edit *e = o.view.edits.at;
-    CHECK(e[0].op == EDIT_REPLACE && paucis__edit_before(&o.view, &e[0]) == 5 && e[0].after == 2 && e[0].part == 0);
-    CHECK(e[1].op == EDIT_DROP && paucis__edit_before(&o.view, &e[1]) == 1 && e[1].after == 0 && e[1].part == 1);
+    CHECK(e[0].op == EDIT_REPLACE && e[0].after == 2 && e[0].part == 0);
+    CHECK(e[1].op == EDIT_DROP && e[1].after == 0 && e[1].part == 1);
+    CHECK_EQ(paucis__edit_before(&o.view, &e[0]), 5);
+    CHECK_EQ(paucis__edit_before(&o.view, &e[1]), 1);
     CHECK_STR(e[0].why.strategy, "test");
     CHECK_STR(e[1].why.reason, "because");
     struct span text;
