@@ -61,6 +61,19 @@ static paucis_err check_one(const struct check *c, const struct bodies *in, uint
     return PAUCIS_OK;
 }
 
+/* Which of the files cannot be read as a body? The library says only that one of them cannot. */
+static const char *culprit(const struct check *c, const struct bodies *all, const char *file,
+                           const char *before_file, const char *sent_file) {
+    const paucis_break *breaks;
+    size_t n;
+    if (paucis_check(c->ctx, all->in, all->in_len, c->opts, NULL, &breaks, &n, NULL) != PAUCIS_OK)
+        return file ? file : "stdin";
+    if (before_file && paucis_check(c->ctx, all->before, all->before_len, c->opts, NULL, &breaks,
+                                    &n, NULL) != PAUCIS_OK)
+        return before_file;
+    return sent_file ? sent_file : before_file;
+}
+
 static int check_body(const struct args *a, const struct check *c, const char *file) {
     struct buf in = {0}, before = {0}, sent = {0}, b = {0};
     const char *before_file = a->value[FLAG_BEFORE], *sent_file = a->value[FLAG_SENT];
@@ -78,7 +91,9 @@ static int check_body(const struct args *a, const struct check *c, const char *f
         paucis_err err = check_one(c, &all, 0, &b, &nbreaks, &e);
         if (c->json) buf_str(&b, "\n");
         if (a->count[FLAG_QUIET]) b.len = 0;
-        code = err != PAUCIS_OK ? complain_body(file ? file : "stdin", &e) : output_text(a, &b);
+        code = err == PAUCIS_OK
+                   ? output_text(a, &b)
+                   : complain_body(culprit(c, &all, file, before_file, sent_file), &e);
         if (code == EXIT_DONE && nbreaks) code = EXIT_INVALID;
     }
     buf_free(&in);

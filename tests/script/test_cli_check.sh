@@ -32,6 +32,13 @@ expect 0 "sent itself" run check --sent body.json body.json
 expect 2 "before missing" run check --before missing.json body.json
 expect 3 "before bad" run check --before bad.json body.json
 
+# The file that is at fault is the one that is named.
+echo '{' >half.json
+expect 3 "half a body before" run check --before half.json body.json
+says "'half.json'" err "half a body before"
+expect 3 "half a body sent" run check --before body.json --sent half.json body.json
+says "'half.json'" err "half a body sent"
+
 # Lines.
 tr -d '\n' <body.json >valid
 { cat valid; echo; cat broken.json; echo; echo; echo '{"a'; cat valid; echo; } >many
