@@ -1,14 +1,15 @@
-// Speed of paucis and of other JSON readers on the same bytes: bench [OPTIONS] FILE...
+// Speed of paucis and of others on the same bytes: bench [OPTIONS] FILE... [--node SCRIPT FILE...]
 //
-// A FILE holds one body a line and gives one table. Everything runs in one thread and one process.
-// Bodies lie in memory, split, before the clock starts; every row keeps its buffers and parsers. A
-// pass is one walk over all bodies of the file. The rows take turns pass by pass, so that what
-// disturbs the machine hits all of them, and for each body a row's fastest pass counts. The time of
-// a table's row is the sum over the bodies. MB are 10^6 bytes.
+// A FILE holds one body a line and gives one table. Everything runs in one thread and one process,
+// but for rows of node. Bodies lie in memory, split, before the clock starts; every row keeps its
+// buffers and parsers. A pass is one walk over all bodies of the file. The rows take turns pass by
+// pass, so that what disturbs the machine hits all of them, and so that a row finds in the cache
+// what another left there: a file larger than the cache comes from main memory. A row's fastest
+// pass counts, for each size class by itself. MB are 10^6 bytes.
 //
 // Then memory: what a fresh context holds at most beside the body, for every body of the files and
-// for bodies made of the smallest values there are. A body whose output differs from it counts as
-// refused.
+// for bodies made of the smallest values there are. A body that is refused, or that policy none
+// does not give back as it was, counts as refused.
 #include "bench.h"
 
 #include <algorithm>
@@ -31,7 +32,11 @@ struct Options {
     bool json = false;
     double seconds = 20;           // for one file
     std::vector<std::string> only; // parts of row names; none = all rows
-    std::vector<std::string> files;
+    std::string node;              // script for the files named behind it
+    struct File {
+        std::string path, node;
+    };
+    std::vector<File> files;
 };
 
 // ---- bodies -------------------------------------------------------------------------------------
@@ -39,7 +44,7 @@ struct Options {
 struct Corpus {
     std::string name;
     std::vector<char> memory;
-    std::vector<Body> bodies; // by size class, else in the order of the file
+    std::vector<Body> bodies;
     size_t bytes = 0, largest = 0;
 };
 
@@ -85,35 +90,30 @@ double now() {
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// One row's seconds for each body, the fastest pass so far.
 struct Times {
-    std::vector<double> best;
-    size_t passes = 0, refused = 0;
+    RowResult result;
+    std::vector<double> best; // of each body
     double spent = 0;
 };
 
 void pass(const Row &row, const Corpus &c, Times &t) {
-    t.refused = 0;
-    for (size_t i = 0; i < c.bodies.size(); i++) {
+    std::vector<double> took(c.bodies.size());
+    t.result.refused = 0;
+    if (row.pass) took = row.pass();
+    for (size_t i = 0; !row.pass && i < c.bodies.size(); i++) {
         double from = now();
-        t.refused += !row.run(c.bodies[i]);
-        double took = now() - from;
-        t.best[i] = std::min(t.best[i], took);
-        t.spent += took;
+        t.result.refused += !row.run(c.bodies[i]);
+        took[i] = now() - from;
     }
-    t.passes++;
-}
-
-RowResult result_of(const Row &row, const Corpus &c, const Times &t) {
-    RowResult r;
-    r.name = row.name;
-    r.passes = t.passes;
-    r.refused = t.refused;
-    for (size_t i = 0; i < c.bodies.size(); i++) {
-        r.seconds += t.best[i];
-        r.by_class[class_of(c.bodies[i].len)] += t.best[i];
+    for (size_t k = 0; k < kClassCount; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < took.size(); i++)
+            if (kClasses[k].has(c.bodies[i].len)) sum += took[i];
+        t.result.seconds[k] = std::min(t.result.seconds[k], sum);
+        if (k == kAll) t.spent += sum;
     }
-    return r;
+    for (size_t i = 0; i < took.size(); i++) t.best[i] = std::min(t.best[i], took[i]);
+    t.result.passes++;
 }
 
 // One pass of each row warms up and does not count. Then each row has an equal share of the time,
@@ -130,42 +130,52 @@ std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds
     for (bool more = true; more;) {
         more = false;
         for (size_t r = 0; r < rows.list.size(); r++) {
-            double next =
-                times[r].spent / static_cast<double>(std::max<size_t>(1, times[r].passes));
-            if (times[r].passes >= 3 && times[r].spent + next > share) continue;
+            auto passes = static_cast<double>(std::max<size_t>(1, times[r].result.passes));
+            double next = times[r].spent / passes;
+            if (times[r].result.passes >= 3 && times[r].spent + next > share) continue;
             pass(rows.list[r], c, times[r]);
             more = true;
         }
     }
     std::vector<RowResult> results;
-    for (size_t r = 0; r < rows.list.size(); r++)
-        results.push_back(result_of(rows.list[r], c, times[r]));
+    for (size_t r = 0; r < rows.list.size(); r++) {
+        times[r].result.name = rows.list[r].name;
+        for (double best : times[r].best) times[r].result.each += best;
+        results.push_back(std::move(times[r].result));
+    }
     return results;
 }
 
-Rows chosen_rows(size_t largest, const Options &o) {
-    Rows all{largest, {}}, chosen{largest, {}};
+// All rows, or those asked for; beside rows of node only what they are compared with.
+Rows chosen_rows(const Corpus &c, const Options &o, const Options::File &file,
+                 std::vector<std::string> &about) {
+    Rows all{c.largest, {}}, chosen{c.largest, {}};
     add_plain_c(all);
     add_paucis(all);
+    add_tree(all);
     add_simdjson(all);
     add_rapidjson(all);
     for (Row &row : all.list) {
-        bool wanted = o.only.empty() || row.name == kBaseline;
+        bool needed = row.name == kBaseline || row.name == kClassic || row.name == kTree;
+        bool wanted = needed || (o.only.empty() && file.node.empty());
         for (const std::string &part : o.only) wanted |= row.name.find(part) != std::string::npos;
         if (wanted) chosen.list.push_back(std::move(row));
     }
+    if (!file.node.empty())
+        for (std::string &line : add_node(chosen, file.node, file.path)) about.push_back(line);
     return chosen;
 }
 
 // ---- memory -------------------------------------------------------------------------------------
 
-MemoryResult memory_of(const std::string &name, const std::vector<Body> &bodies) {
+MemoryResult memory_of(const std::string &name, const std::vector<Body> &bodies,
+                       const char *policy) {
     MemoryResult m;
     std::vector<double> ratios;
     double bytes = 0, held = 0;
-    m.name = name;
+    m.name = name + ", " + policy;
     for (const Body &b : bodies) {
-        size_t peak = paucis_memory(b);
+        size_t peak = paucis_memory(b, policy);
         m.refused += !peak;
         bytes += static_cast<double>(b.len);
         held += static_cast<double>(peak);
@@ -198,7 +208,9 @@ std::vector<MemoryResult> memory_of_hostile() {
     };
     std::vector<MemoryResult> results;
     for (const auto &[name, text] : bodies)
-        results.push_back(memory_of(name, {{text.data(), text.size()}}));
+        results.push_back(memory_of(name, {{text.data(), text.size()}}, "none"));
+    const std::string &turns = bodies[2].second;
+    results.push_back(memory_of(bodies[2].first, {{turns.data(), turns.size()}}, "classic"));
     return results;
 }
 
@@ -211,15 +223,22 @@ std::string machine() {
     return "unknown processor";
 }
 
-CorpusResult run_corpus(const Corpus &c, const Options &o) {
+CorpusResult run_corpus(const Corpus &c, const Options &o, const Options::File &file,
+                        std::vector<std::string> &about) {
     CorpusResult result;
     result.name = c.name;
     result.bodies = c.bodies.size();
     result.bytes = c.bytes;
     result.largest = c.largest;
-    for (const Body &b : c.bodies) result.class_bytes[class_of(b.len)] += b.len;
-    result.rows = measure(chosen_rows(c.largest, o), c, o.seconds);
-    result.memory = memory_of(c.name, c.bodies);
+    for (const Body &b : c.bodies) {
+        for (size_t k = 0; k < kClassCount; k++)
+            if (kClasses[k].has(b.len)) result.class_bytes[k] += b.len;
+        result.agree += tree_agrees(b, paucis_classic(b));
+    }
+    result.rows = measure(chosen_rows(c, o, file, about), c, o.seconds);
+    if (file.node.empty())
+        for (const char *policy : {"none", "classic"})
+            result.memory.push_back(memory_of(c.name, c.bodies, policy));
     return result;
 }
 
@@ -228,7 +247,8 @@ Result run(const Options &o) {
     result.about = {machine(), std::string("compiled by ") + __VERSION__};
     for (auto *list : {versions_paucis, versions_simdjson, versions_rapidjson, versions_plain_c})
         for (std::string &line : list()) result.about.push_back(std::move(line));
-    for (const std::string &file : o.files) result.corpora.push_back(run_corpus(load(file), o));
+    for (const Options::File &file : o.files)
+        result.corpora.push_back(run_corpus(load(file.path), o, file, result.about));
     result.hostile = memory_of_hostile();
     return result;
 }
@@ -237,7 +257,7 @@ Options parse(int argc, char **argv) {
     Options o;
     for (int i = 1; i < argc; i++) {
         std::string arg = argv[i];
-        bool takes_value = arg == "--seconds" || arg == "--only";
+        bool takes_value = arg == "--seconds" || arg == "--only" || arg == "--node";
         if (takes_value && i + 1 == argc) fail("no value for", arg);
         if (arg == "--json")
             o.json = true;
@@ -245,13 +265,15 @@ Options parse(int argc, char **argv) {
             o.seconds = strtod(argv[++i], nullptr);
         else if (arg == "--only")
             o.only.push_back(argv[++i]);
+        else if (arg == "--node")
+            o.node = argv[++i];
         else if (arg.size() > 1 && arg[0] == '-')
             fail("unknown option", arg);
         else
-            o.files.push_back(arg);
+            o.files.push_back({arg, o.node});
     }
     if (o.files.empty()) {
-        fprintf(stderr, "usage: bench [--json] [--seconds N] [--only ROW]... FILE...\n");
+        fprintf(stderr, "usage: bench [--json] [--seconds N] [--only ROW]... FILE... [--node SCRIPT FILE...]\n");
         exit(2);
     }
     return o;

@@ -1,6 +1,7 @@
 // What the benchmark's files share: bodies, and rows of the table. A row is a name and a function
 // that takes one body; a new competitor or a new way to call paucis is one more add() in one
-// rows_*.cpp.
+// rows_*.cpp. Rows of another process (rows_node.cpp) do a whole pass at a time and keep their own
+// clock.
 #ifndef PAUCIS_BENCH_H
 #define PAUCIS_BENCH_H
 
@@ -22,6 +23,7 @@ struct Body {
 struct Row {
     std::string name;
     std::function<bool(const Body &)> run; // false: this body was not accepted
+    std::function<std::vector<double>()> pass = nullptr; // instead of run: seconds for each body
 };
 
 struct Rows {
@@ -29,7 +31,7 @@ struct Rows {
     std::vector<Row> list;
 
     void add(std::string name, std::function<bool(const Body &)> run) {
-        list.push_back({std::move(name), std::move(run)});
+        list.push_back({std::move(name), std::move(run), nullptr});
     }
 };
 
@@ -38,8 +40,13 @@ void add_paucis(Rows &rows);
 void add_simdjson(Rows &rows);
 void add_rapidjson(Rows &rows);
 void add_plain_c(Rows &rows);
+void add_tree(Rows &rows);
+// Rows of a script for node that reads the same file; returns the versions it names.
+std::vector<std::string> add_node(Rows &rows, const std::string &script, const std::string &file);
 
 constexpr const char *kBaseline = "simdjson DOM"; // ratios are to this row
+constexpr const char *kClassic = "paucis -p classic";
+constexpr const char *kTree = "tree: RapidJSON in situ, edit, write";
 
 // Name and version of everything compared, one line each.
 std::vector<std::string> versions_paucis();
@@ -47,8 +54,13 @@ std::vector<std::string> versions_simdjson();
 std::vector<std::string> versions_rapidjson();
 std::vector<std::string> versions_plain_c();
 
-// Memory beside the body, in bytes, that a fresh paucis context needs for it; 0 if it is refused.
-size_t paucis_memory(const Body &body);
+// Memory beside the body and the output, in bytes, that a fresh paucis context needs for it under a
+// policy; 0 if it is refused.
+size_t paucis_memory(const Body &body, const char *policy);
+
+// What -p classic makes of a body, and whether the tree's pipeline makes the same JSON of it.
+std::string paucis_classic(const Body &body);
+bool tree_agrees(const Body &body, const std::string &paucis);
 
 // What a row found must not be optimised away.
 extern volatile size_t sink;

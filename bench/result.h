@@ -10,29 +10,29 @@
 
 namespace bench {
 
-// Bodies are also timed by size class.
+// Bodies are timed by size class; a body may be in several.
 struct SizeClass {
     const char *name;
-    size_t below;
+    size_t from, below;
+    bool has(size_t len) const { return len >= from && len < below; }
 };
-constexpr SizeClass kClasses[] = {{"<64K", 64000},   {"64-256K", 256000}, {"256K-1M", 1000000},
-                                  {"1-4M", 4000000}, {"4-16M", 16000000}, {">16M", SIZE_MAX}};
+constexpr SizeClass kClasses[] = {{"all", 0, SIZE_MAX},
+                                  {"100K-10M", 100000, 10000001},
+                                  {"<100K", 0, 100000},
+                                  {"100K-1M", 100000, 1000000},
+                                  {"1-10M", 1000000, 10000001},
+                                  {">10M", 10000001, SIZE_MAX}};
 constexpr size_t kClassCount = sizeof kClasses / sizeof *kClasses;
-
-inline size_t class_of(size_t len) {
-    size_t c = 0;
-    while (len >= kClasses[c].below) c++;
-    return c;
-}
+enum { kAll, kGoal }; // the first two
 
 struct RowResult {
     std::string name;
-    double seconds = 0; // sum over the bodies of the fastest time for each
-    std::vector<double> by_class = std::vector<double>(kClassCount);
+    std::vector<double> seconds = std::vector<double>(kClassCount, INFINITY); // fastest pass
+    double each = 0; // the sum of each body's fastest time
     size_t passes = 0, refused = 0; // refused: bodies it did not accept
 };
 
-// Peak memory of a fresh context beside the body, as parts of the body's size.
+// Peak memory of a fresh context beside body and output, as parts of the body's size.
 struct MemoryResult {
     std::string name;
     double pooled = 0, median = 0, worst = 0;
@@ -44,7 +44,8 @@ struct CorpusResult {
     size_t bodies = 0, bytes = 0, largest = 0;
     std::vector<size_t> class_bytes = std::vector<size_t>(kClassCount);
     std::vector<RowResult> rows;
-    MemoryResult memory;
+    size_t agree = 0; // bodies of which the tree's pipeline makes the same as paucis
+    std::vector<MemoryResult> memory;
 };
 
 struct Result {
@@ -54,7 +55,7 @@ struct Result {
 };
 
 void print_text(const Result &r);
-void print_json(const Result &r); // one object, stable keys, "schema":1
+void print_json(const Result &r); // one object, stable keys, "schema":2
 
 } // namespace bench
 

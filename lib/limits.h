@@ -14,8 +14,8 @@
  * container, so a body made only of "[]," needs 16/3 bytes of list for each of its own. */
 #define PAUCIS_MAX_TOKENS ((size_t)1 << 27)
 
-/* Messages in one body. Anthropic takes 100,000. A message without content is 3 bytes of body and 100
- * bytes of view, so this bounds the view of a hostile body at 1.6 GB. */
+/* Messages in one body. Anthropic takes 100,000. A message without content is 3 bytes of body and
+ * 100 bytes of view, so this bounds the view of a hostile body at 1.6 GB. */
 #define PAUCIS_MAX_MESSAGES ((size_t)1 << 24)
 
 /* Broken rules that are written down with their place. The rest are only counted: a hostile body

@@ -3,8 +3,8 @@
  *
  * What is refused, besides what the part's flags say:
  *   a frozen unit (unless it is being mended), a locked body;
- *   on formats with rules: the last message; calls and thinking in the current tool loop (G9); a blank
- *     text (G4); on models with bound thinking, anything before thinking that stays (B-R15);
+ *   on formats with rules: the last message; calls and thinking in the current tool loop (G9); a
+ *     blank text (G4); on models with bound thinking, anything before thinking that stays (B-R15);
  *   the last part of a message, a top-level text as a message;
  *   with v->no_grow, whatever would make the output longer than the input. */
 #ifndef PAUCIS_EDIT_H

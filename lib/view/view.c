@@ -174,8 +174,8 @@ void paucis__view_clear(struct view *v) {
     v->from_body = 0;
     v->format = NULL;
     v->insert_user = v->insert_result = NULL;
-    v->failed = v->crowded = v->ruled = v->results_in_user = v->locked = v->bound = v->mending = v->no_grow =
-        false;
+    v->failed = v->crowded = v->ruled = v->results_in_user = false;
+    v->locked = v->bound = v->mending = v->no_grow = false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;
 }

@@ -5,8 +5,8 @@
  *   message   one element of the array (Responses: one item, with the reasoning items that carry no
  *             text counted to the item after them); a top-level system text is a message in front
  *   part      a text, a call, a result, a thinking block, media, or something unknown
- *   slot      one JSON value that holds a piece of a part's text. Most parts have one. A result made
- *             of several blocks has one for each, and its text is all of them joined in order.
+ *   slot      one JSON value that holds a piece of a part's text. Most parts have one. A result
+ *             made of several blocks has one for each, and its text is all of them joined in order.
  *   unit      adjacent assistant messages with all results of their calls: the smallest thing that
  *             may be dropped whole
  *
@@ -96,29 +96,27 @@ struct view {
     VEC(struct message) messages;
     VEC(struct part) parts;
     VEC(struct slot) slots;
-    size_t standing;       /* messages in the array that are not dropped */
+    size_t standing;     /* messages in the array that are not dropped */
     size_t from_body;    /* so many messages came with the body; inserted ones follow */
     VEC(uint32_t) order; /* live messages in order: indices into messages */
     VEC(struct edit) edits;
     bool crowded; /* failed because there are more messages than PAUCIS_MAX_MESSAGES */
-    bool failed; /* memory ran out while an adapter was adding; checked once, at the end */
+    bool failed;  /* memory ran out while an adapter was adding; checked once, at the end */
     struct message spare_message; /* handed out then */
     struct part spare_part;
     uint64_t seed; /* for hash tables */
 
     /* What may be edited (edit.h asks): */
-    bool ruled;                              /* the format has validity rules */
-    bool results_in_user;                    /* results come inside user messages */
+    bool ruled;           /* the format has validity rules */
+    bool results_in_user; /* results come inside user messages */
+    bool locked;          /* the provider compares the body with one it has seen: no edit at all */
+    bool bound;           /* thinking is only valid behind the prefix it was made with */
+    bool mending;         /* broken units are being repaired: they are not frozen */
+    bool no_grow;         /* no edit may make the output longer than the input */
     const char *insert_user, *insert_result; /* forms of new messages, see struct format */
-    bool locked;  /* the provider compares the body with one it has seen: no edit at all */
-    bool bound;   /* thinking is only valid behind the prefix it was made with */
-    bool mending; /* broken units are being repaired: they are not frozen */
-    bool no_grow; /* no edit may make the output longer than the input */
-    int64_t room; /* bytes of JSON the edits so far have saved, never negative with no_grow */
-    uint32_t
-        loop; /* last message a user wrote, NO_INDEX if none; the current tool loop is behind */
-    uint32_t
-        thought; /* last message with bound thinking, NO_INDEX if none; kept by paucis__edit_settle */
+    int64_t room;  /* bytes of JSON the edits so far have saved, never negative with no_grow */
+    uint32_t loop; /* last message a user wrote, or NO_INDEX; the current tool loop is behind it */
+    uint32_t thought; /* last message with bound thinking, or NO_INDEX; see paucis__edit_settle */
 };
 
 /* ---- for adapters -------------------------------------------------------------------------- */
