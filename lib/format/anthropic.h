@@ -23,9 +23,6 @@ struct block_type {
 /* The row of a block; NULL if it is no object or of no known type. */
 const struct block_type *paucis__anthropic_block(const struct json *j, size_t block);
 
-/* B-R33: the history, or a part of it, is on the server; or the body must stay as it is. */
-bool paucis__anthropic_is_locked(const struct json *j);
-
 /* Was this tool_use made by code that runs at the provider (B-R24)? */
 bool paucis__anthropic_from_code(const struct json *j, size_t block);
 

@@ -72,7 +72,7 @@ const struct block_type *paucis__anthropic_block(const struct json *j, size_t bl
     return NULL;
 }
 
-bool paucis__anthropic_is_locked(const struct json *j) {
+static bool anthropic_is_locked(const struct json *j) {
     return shape_value(j, json_get(j, 0, "fallback_credit_token")) ||
            shape_is(j, shape_get(j, json_get(j, 0, "thread"), "type"), "continue");
 }
@@ -278,8 +278,7 @@ static void anthropic_read(struct view *v) {
     v->list = shape_array(j, json_get(j, 0, "messages"));
     if (v->list)
         for (JSON_EACH(j, i, v->list)) read_message(v, i, &typed);
-    if (paucis__anthropic_is_locked(j))
-        for (size_t i = 0; i < v->messages.count; i++) view_message(v, i)->flags |= MESSAGE_FROZEN;
+    v->locked = anthropic_is_locked(j); /* B-R33 */
 }
 
 const struct format paucis__fmt_anthropic = {

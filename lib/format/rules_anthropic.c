@@ -342,5 +342,5 @@ void paucis__anthropic_check(struct check *c) {
     if (c->depth) paucis__anthropic_check_shape(c);
     for (size_t k = 0; k < v->order.count; k++)
         check_texts(c, v->order.at[k], k + 1 == v->order.count);
-    if (!paucis__anthropic_is_locked(v->j)) turn_check(c);
+    if (!v->locked) turn_check(c);
 }

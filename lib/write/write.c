@@ -1,7 +1,7 @@
 /* See write.h. Every edit becomes one or a few splices:
  *
- *   another text      the inside of the string; if the text stood in several blocks, the first takes
- *                     it and the others go (or, where they cannot go, become empty)
+ *   another text      the inside of the string; if the text stood in several blocks, the first
+ *                     takes it and the others go (or, where they cannot go, become empty)
  *   other arguments   {"_note":"the text"}, as an object or as a string that holds one
  *   a part, message   the array element with one comma
  *   a new message     the format's template with one comma
