@@ -67,6 +67,7 @@ Corpus load(const std::string &path) {
     size_t lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
     Corpus c;
     c.name = path.substr(path.find_last_of('/') + 1);
+    c.name = c.name.substr(0, c.name.find('.'));
     c.memory.resize(text.size() + (lines + 1) * 2 * kPadding);
     char *dst = c.memory.data();
     dst += kPadding - reinterpret_cast<uintptr_t>(dst) % kPadding;
@@ -117,7 +118,8 @@ void pass(const Row &row, const Corpus &c, Times &t) {
 }
 
 // One pass of each row warms up and does not count. Then each row has an equal share of the time,
-// but at least three passes.
+// but at least three passes. Rows that goals are about have four shares: a slow row has fewer passes
+// in a share and is disturbed more often in each, and that must not look like a goal met.
 std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds) {
     double share = seconds / static_cast<double>(rows.list.size());
     std::vector<Times> times(rows.list.size());
@@ -132,7 +134,8 @@ std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds
         for (size_t r = 0; r < rows.list.size(); r++) {
             auto passes = static_cast<double>(std::max<size_t>(1, times[r].result.passes));
             double next = times[r].spent / passes;
-            if (times[r].result.passes >= 3 && times[r].spent + next > share) continue;
+            double mine = is_goal(rows.list[r].name) ? 4 * share : share;
+            if (times[r].result.passes >= 3 && times[r].spent + next > mine) continue;
             pass(rows.list[r], c, times[r]);
             more = true;
         }
@@ -140,7 +143,9 @@ std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds
     std::vector<RowResult> results;
     for (size_t r = 0; r < rows.list.size(); r++) {
         times[r].result.name = rows.list[r].name;
-        for (double best : times[r].best) times[r].result.each += best;
+        for (size_t k = 0; k < kClassCount; k++)
+            for (size_t i = 0; i < c.bodies.size(); i++)
+                if (kClasses[k].has(c.bodies[i].len)) times[r].result.each[k] += times[r].best[i];
         results.push_back(std::move(times[r].result));
     }
     return results;
@@ -156,13 +161,13 @@ Rows chosen_rows(const Corpus &c, const Options &o, const Options::File &file,
     add_simdjson(all);
     add_rapidjson(all);
     for (Row &row : all.list) {
-        bool needed = row.name == kBaseline || row.name == kClassic || row.name == kTree;
-        bool wanted = needed || (o.only.empty() && file.node.empty());
+        bool wanted = is_goal(row.name) || (o.only.empty() && file.node.empty());
         for (const std::string &part : o.only) wanted |= row.name.find(part) != std::string::npos;
         if (wanted) chosen.list.push_back(std::move(row));
     }
     if (!file.node.empty())
-        for (std::string &line : add_node(chosen, file.node, file.path)) about.push_back(line);
+        for (std::string &line : add_node(chosen, file.node, file.path))
+            if (std::find(about.begin(), about.end(), line) == about.end()) about.push_back(line);
     return chosen;
 }
 
@@ -273,7 +278,9 @@ Options parse(int argc, char **argv) {
             o.files.push_back({arg, o.node});
     }
     if (o.files.empty()) {
-        fprintf(stderr, "usage: bench [--json] [--seconds N] [--only ROW]... FILE... [--node SCRIPT FILE...]\n");
+        fprintf(stderr,
+                "usage: bench [--json] [--seconds N] [--only ROW]... FILE... [--node SCRIPT "
+                "FILE...]\n");
         exit(2);
     }
     return o;

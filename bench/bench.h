@@ -22,7 +22,7 @@ struct Body {
 
 struct Row {
     std::string name;
-    std::function<bool(const Body &)> run; // false: this body was not accepted
+    std::function<bool(const Body &)> run;               // false: this body was not accepted
     std::function<std::vector<double>()> pass = nullptr; // instead of run: seconds for each body
 };
 
@@ -47,6 +47,13 @@ std::vector<std::string> add_node(Rows &rows, const std::string &script, const s
 constexpr const char *kBaseline = "simdjson DOM"; // ratios are to this row
 constexpr const char *kClassic = "paucis -p classic";
 constexpr const char *kTree = "tree: RapidJSON in situ, edit, write";
+constexpr const char *kPeers[] = {"node: @langchain/core trimMessages", "node: ai pruneMessages"};
+
+// Is this row the classic pipeline or one that it has a goal against?
+inline bool is_goal(const std::string &name) {
+    return name == kClassic || name == kBaseline || name == kTree || name == kPeers[0] ||
+           name == kPeers[1];
+}
 
 // Name and version of everything compared, one line each.
 std::vector<std::string> versions_paucis();

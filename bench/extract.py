@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Request bodies out of traces: extract.py FILE... > bodies.jsonl
+"""Request bodies out of traces: extract.py [--format F] FILE... > bodies.jsonl
 
 A line of a trace is an object with the body under "request"; its bytes are cut out as they stand. A
-line without that member is a body already. FILE may be compressed with zstd (*.zst)."""
+line without that member is a body already. FILE may be compressed with zstd (*.zst). --format takes only the traces that
+name this format."""
+import argparse
 import json
 import subprocess
 import sys
@@ -47,9 +49,15 @@ def body_of(line):
 
 
 def main():
+    args = argparse.ArgumentParser(description="takes request bodies out of traces")
+    args.add_argument("--format")
+    args.add_argument("files", nargs="+")
+    args = args.parse_args()
     out = sys.stdout.buffer
-    for path in sys.argv[1:]:
+    for path in args.files:
         for line in lines_of(path):
+            if args.format and json.loads(line).get("format") != args.format:
+                continue
             out.write(body_of(line).encode("utf-8") + b"\n")
 
 

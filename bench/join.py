@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Large bodies from small ones: join.py [--sizes MB,MB...] FILE... > joined.jsonl
+"""Large bodies from small ones: join.py [--sizes MB,MB...] [--format F] FILE... > joined.jsonl
 
-FILE holds traces: a line is an object with "format" and "request". For each of the three formats and each
-size, sessions of that format are joined, message list to message list, until the body has the size. The
+FILE holds traces: a line is an object with "format" and "request". For each of the three formats (or
+one) and each size, sessions of that format are joined, message list to message list, as long as the body
+stays below the size. The
 frame (model, system text, settings) is the first session's, tools are gathered by name, and every
 session's ids get a suffix of their own, so that no call meets another session's result."""
 import argparse
@@ -45,15 +46,20 @@ def join(sessions, key, size):
     tools, messages = {}, []
     body[key] = messages
     total = len(compact({**body, key: []}))
-    turn = 0
-    while total < size:
+    turn = skipped = 0
+    while skipped < len(sessions):  # until none fits
         session = sessions[turn % len(sessions)]
         added = [with_suffix(message, f"_{turn}") for message in session[key]]
-        for tool in session.get("tools") or []:
-            tools.setdefault(tool_name(tool), tool)
-        messages.extend(added)
-        total += len(compact(added))
+        new = [tool for tool in session.get("tools") or [] if tool_name(tool) not in tools]
+        length = len(compact(added)) + len(compact(new))
         turn += 1
+        skipped += 1
+        if total + length > size:
+            continue
+        skipped = 0
+        total += length
+        messages.extend(added)
+        tools.update((tool_name(tool), tool) for tool in new)
     if tools:
         body["tools"] = list(tools.values())
     return body
@@ -62,9 +68,10 @@ def join(sessions, key, size):
 def main():
     args = argparse.ArgumentParser(description="joins sessions into large bodies")
     args.add_argument("--sizes", default="1,5,10,50")
+    args.add_argument("--format", choices=LISTS)
     args.add_argument("files", nargs="+")
     args = args.parse_args()
-    by_format = {name: [] for name in LISTS}
+    by_format = {name: [] for name in LISTS if args.format in (None, name)}
     for path in args.files:
         for line in lines_of(path):
             trace = json.loads(line)

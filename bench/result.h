@@ -16,19 +16,16 @@ struct SizeClass {
     size_t from, below;
     bool has(size_t len) const { return len >= from && len < below; }
 };
-constexpr SizeClass kClasses[] = {{"all", 0, SIZE_MAX},
-                                  {"100K-10M", 100000, 10000001},
-                                  {"<100K", 0, 100000},
-                                  {"100K-1M", 100000, 1000000},
-                                  {"1-10M", 1000000, 10000001},
-                                  {">10M", 10000001, SIZE_MAX}};
+constexpr SizeClass kClasses[] = {{"all", 0, SIZE_MAX},         {"100K-10M", 100000, 10000001},
+                                  {"<100K", 0, 100000},         {"100K-1M", 100000, 1000000},
+                                  {"1-10M", 1000000, 10000001}, {">10M", 10000001, SIZE_MAX}};
 constexpr size_t kClassCount = sizeof kClasses / sizeof *kClasses;
 enum { kAll, kGoal }; // the first two
 
 struct RowResult {
     std::string name;
     std::vector<double> seconds = std::vector<double>(kClassCount, INFINITY); // fastest pass
-    double each = 0; // the sum of each body's fastest time
+    std::vector<double> each = std::vector<double>(kClassCount); // sum of each body's fastest time
     size_t passes = 0, refused = 0; // refused: bodies it did not accept
 };
 

@@ -180,6 +180,10 @@ struct input {
     size_t zstd_left; /* 0 = between frames */
 };
 
+/* A standard stream that was closed gets a stand-in, so that no file is opened in its place and
+ * then written to by messages. */
+void io_hold_standard(void);
+
 /* All report their errors. */
 bool input_open(struct input *in, const char *file);               /* NULL or "-" = stdin */
 bool input_read(struct input *in, char *p, size_t n, size_t *got); /* 0 = end */

@@ -28,8 +28,12 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
     if (e.code == PAUCIS_OK)
         e.code = paucis_compact(ctx, body->data, body->len, &s->opts, &out, &outn, &st, &e);
     int code = e.code == PAUCIS_OK ? EXIT_DONE : complain_body(name, &e);
+    if (s->stats) { /* first: if they cannot be written, stdout stays empty */
+        stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
+        if (!stats_write(a, &json)) code = EXIT_USAGE;
+    }
     struct output o;
-    if (e.code == PAUCIS_OK) {
+    if (code == EXIT_DONE) {
         bool ok = output_open(&o, a->value[FLAG_OUTPUT], STDOUT_FILENO);
         if (ok) {
             output_write(&o, out, outn);
@@ -40,10 +44,6 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
     if (s->verbose && e.code == PAUCIS_OK) {
         tally_print(tallies);
         say_sizes(st.bytes_in, st.bytes_out);
-    }
-    if (s->stats) {
-        stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
-        if (!stats_write(a, &json)) code = EXIT_USAGE;
     }
     paucis_ctx_free(ctx);
     return code;

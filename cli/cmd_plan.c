@@ -235,10 +235,12 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
     e.code = paucis_ctx_new(&ctx, NULL);
     if (e.code == PAUCIS_OK)
         e.code = paucis_plan(ctx, body->data, body->len, &s->opts, &nedits, &st, &e);
-    int code;
-    if (e.code != PAUCIS_OK) {
-        code = complain_body(name, &e);
-    } else {
+    int code = e.code == PAUCIS_OK ? EXIT_DONE : complain_body(name, &e);
+    if (s->stats) { /* first: if they cannot be written, stdout stays empty */
+        stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
+        if (!stats_write(a, &json)) code = EXIT_USAGE;
+    }
+    if (code == EXIT_DONE) {
         paucis_edit edit;
         if (a->count[FLAG_HUMAN]) plan_human(&b, c, ctx, nedits, body->data, &st);
         for (size_t i = 0; i < nedits && !a->count[FLAG_HUMAN]; i++) {
@@ -246,10 +248,6 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
             edit_json(&b, &edit);
         }
         code = output_text(a, &b);
-    }
-    if (s->stats) {
-        stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
-        if (!stats_write(a, &json)) code = EXIT_USAGE;
     }
     paucis_ctx_free(ctx);
     return code;

@@ -177,6 +177,14 @@ bool lines_next(struct lines *l, const char **line, size_t *n, size_t *end, bool
     return true;
 }
 
+/* ---- standard streams ------------------------------------------------------------------------ */
+
+void io_hold_standard(void) {
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY}; /* stdin, stdout: using it fails */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", modes[fd]);
+}
+
 /* ---- output --------------------------------------------------------------------------------- */
 
 /* Temporary files to remove if the process is stopped. Set before the file exists and cleared after

@@ -37,6 +37,7 @@ static int run(const struct args *a) {
 
 int main(int argc, char **argv) {
     struct args a;
+    io_hold_standard();
     output_catch_signals();
     int code = args_parse(&a, argc, argv) ? run(&a) : EXIT_USAGE;
     args_free(&a);

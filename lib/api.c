@@ -360,6 +360,7 @@ paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opt
 }
 
 paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
+    if (out) *out = (paucis_edit){0};
     if (!c || !out || i >= c->plan.count) return PAUCIS_E_ARG;
     *out = c->plan.at[i];
     return PAUCIS_OK;

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Speed and memory, side by side with other JSON readers: scripts/bench.sh [OPTIONS OF build/bench/bench]
+# Speed and memory, side by side with others: scripts/bench.sh [OPTIONS OF build/bench/bench]
 # The corpus is the traces beside the project if they are there (TRACES names others), else made up by
-# bench/make_corpus.py. BENCH_SECONDS (20) is the time for each table.
+# bench/make_corpus.py. BENCH_SECONDS (20) is the time for each table. What runs on node is installed
+# into build/bench/peers, if there is an npm. --json leaves out the batch table.
 set -eu
 cd "$(dirname "$0")/.."
 [ ! -x scripts/install-deps ] || scripts/install-deps bench
@@ -17,7 +18,7 @@ cmake --build "$dir" -j "$(nproc)" >>"$dir/cmake.log" || { cat "$dir/cmake.log" 
 made() {
     file=$1
     shift
-    [ ! -f "$file" ] || [ "$traces" -nt "$file" ] || [ bench -nt "$file" ] || return 0
+    [ ! -f "$file" ] || [ "$traces" -nt "$file" ] || [ "$2" -nt "$file" ] || return 0
     "$@" >"$file.new"
     mv "$file.new" "$file"
 }
@@ -31,4 +32,26 @@ if [ ! -f "$traces" ]; then
 fi
 made "$dir/$name.jsonl" python3 bench/extract.py "$traces"
 made "$dir/${name}_joined.jsonl" python3 bench/join.py "$traces"
-exec "$dir/bench" --seconds "${BENCH_SECONDS:-20}" "$@" "$dir/$name.jsonl" "$dir/${name}_joined.jsonl"
+made "$dir/${name}_chat.jsonl" python3 bench/extract.py --format openai-chat "$traces"
+made "$dir/${name}_joined_chat.jsonl" python3 bench/join.py --format openai-chat --sizes 1,5,10 "$traces"
+
+# What runs on node gets tables of its own, over the openai-chat bodies.
+peers=$dir/peers
+set -- "$@" "$dir/$name.jsonl" "$dir/${name}_joined.jsonl"
+if command -v node >/dev/null && command -v npm >/dev/null; then
+    mkdir -p "$peers"
+    cp bench/peers/peers.js "$peers"
+    if ! cmp -s bench/peers/package.json "$peers/package.json"; then
+        cp bench/peers/package.json "$peers"
+        npm install --prefix "$peers" --no-audit --no-fund --ignore-scripts >"$peers/npm.log" 2>&1 ||
+            rm "$peers/package.json"
+    fi
+    [ ! -f "$peers/package.json" ] ||
+        set -- "$@" --node "$peers/peers.js" "$dir/${name}_chat.jsonl" "$dir/${name}_joined_chat.jsonl"
+fi
+[ -f "$peers/package.json" ] || echo "bench.sh: without node's rows: no node, no npm, or it cannot install" >&2
+
+"$dir/bench" --seconds "${BENCH_SECONDS:-20}" "$@"
+case " $* " in *' --json '*) exit 0 ;; esac
+echo
+exec python3 bench/batch.py build/paucis "$dir/$name.jsonl"

@@ -184,7 +184,8 @@ PAUCIS_API paucis_err paucis_plan_get(const paucis_ctx *ctx, size_t i, paucis_ed
 typedef struct paucis_break {
     const char *rule;    /* "A-R2"; see paucis_rule_at */
     const char *text;    /* what is wrong, static */
-    const char *pointer; /* JSON pointer (RFC 6901), NUL-terminated */
+    const char *pointer; /* JSON pointer (RFC 6901), NUL-terminated; in a body made so that pointers
+                            would be far longer than itself, it may end at something above */
     size_t pos;          /* byte position of that value */
     size_t message;      /* place in the view; SIZE_MAX where it concerns no message */
 } paucis_break;

@@ -186,6 +186,7 @@ static void bedrock_check_role(struct check *c, size_t before, size_t i) {
 
 static bool bedrock_is_blank(struct view *v, size_t string) {
     struct span s = paucis__view_string(v, string);
+    if (!s.at) v->failed = true;
     for (size_t i = 0; i < s.len; i++)
         if (!strchr(" \t\r\n\v\f", s.at[i]) || !s.at[i]) return false;
     return true;

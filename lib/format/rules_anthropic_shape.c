@@ -15,6 +15,7 @@ struct shape_walk {
     const struct json *j;
     size_t message;
     struct names tools;
+    bool contained;   /* the request names a container */
     bool tools_known; /* false: an MCP server's toolset brings names that the body does not show */
     size_t marks, images;
     bool short_mark; /* a mark of five minutes came */
@@ -25,16 +26,23 @@ static void shape_break(struct shape_walk *w, const char *rule, size_t node, con
     paucis__check_break(w->c, rule, w->message, node, text);
 }
 
+/* Numbers and order over the whole body, which edits only make smaller: nothing to say about a
+ * single unit. */
+static void shape_break_all(struct shape_walk *w, const char *rule, size_t node,
+                            const char *text) {
+    if (w->c->depth == CHECK_ALL) shape_break(w, rule, node, text);
+}
+
 /* ---- cache marks --------------------------------------------------------------------------- */
 
 static void shape_mark(struct shape_walk *w, size_t object) {
     size_t mark = shape_object(w->j, shape_get(w->j, object, "cache_control"));
     if (!mark) return;
-    if (++w->marks == MAX_MARKS + 1) shape_break(w, "B-R20", mark, "more than four cache marks");
+    if (++w->marks == MAX_MARKS + 1) shape_break_all(w, "B-R20", mark, "more than four cache marks");
     if (!shape_is(w->j, json_get(w->j, mark, "ttl"), "1h"))
         w->short_mark = true;
     else if (w->short_mark)
-        shape_break(w, "B-R21", mark, "a mark of one hour behind one of five minutes");
+        shape_break_all(w, "B-R21", mark, "a mark of one hour behind one of five minutes");
 }
 
 /* ---- tools --------------------------------------------------------------------------------- */
@@ -97,10 +105,9 @@ static void shape_id(struct shape_walk *w, size_t id) {
 static void shape_call(struct shape_walk *w, size_t block) {
     size_t input = json_get(w->j, block, "input");
     shape_id(w, json_get(w->j, block, "id"));
-    if (input && !json_is_object(w->j, input))
-        shape_break(w, "B-R6", input, "input is not a JSON object");
-    if (paucis__anthropic_from_code(w->j, block) &&
-        !shape_value(w->j, json_get(w->j, 0, "container")))
+    if (!shape_object(w->j, input))
+        shape_break(w, "B-R6", input ? input : block, "input is not a JSON object");
+    if (!w->contained && paucis__anthropic_from_code(w->j, block))
         shape_break(w, "B-R24", block, "call made by code, and the request names no container");
 }
 
@@ -124,7 +131,8 @@ static void shape_by_type(struct shape_walk *w, size_t block, const struct block
     } else if (t->kind == PART_RESULT) {
         shape_id(w, json_get(j, block, "tool_use_id"));
     } else if (json_is(j, type, "image")) {
-        if (++w->images == MAX_IMAGES + 1) shape_break(w, "B-R27", block, "more than 600 images");
+        if (++w->images == MAX_IMAGES + 1)
+            shape_break_all(w, "B-R27", block, "more than 600 images");
     } else if (json_is(j, type, "tool_reference")) {
         shape_names_tool(w, json_get(j, block, "tool_name"));
     } else if (json_is(j, type, "tool_addition") || json_is(j, type, "tool_removal")) {
@@ -193,6 +201,7 @@ static void shape_message(struct shape_walk *w, const struct message *m) {
 void paucis__anthropic_check_shape(struct check *c) {
     const struct view *v = c->v;
     struct shape_walk w = {.c = c, .j = v->j, .message = NO_INDEX};
+    w.contained = shape_value(v->j, json_get(v->j, 0, "container")) != 0;
     if (v->j->size > MAX_REQUEST) shape_break(&w, "B-R34", 0, "request of more than 32 MB");
     if (v->list && json_count(v->j, v->list) > MAX_MESSAGES)
         shape_break(&w, "B-R34", v->list, "more than 100000 messages");

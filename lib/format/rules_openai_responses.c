@@ -130,6 +130,7 @@ static bool responses_is_longer(struct view *v, uint32_t string, size_t most) {
     if (!string || json_inner(v->j, string).len <= most) return false;
     struct span text = paucis__view_string(v, string);
     size_t chars = 0;
+    if (!text.at) v->failed = true;
     for (size_t i = 0; i < text.len; i++) chars += (text.at[i] & 0xc0) != 0x80;
     return chars > most;
 }
@@ -206,12 +207,14 @@ static void responses_check_inside(struct responses *r, size_t item, const struc
     if (type->kind == ITEM_OUTPUT) responses_check_output(r, item, type);
 }
 
-/* Each pending safety check of a computer call must be acknowledged. Calls with more than a handful
- * are not judged, so that comparing each with each stays cheap. */
-static void responses_check_acknowledged(struct responses *r, const struct part *p) {
+/* Each pending safety check of a computer call must be acknowledged by its first answer. Calls with
+ * more than a handful are not judged, so that comparing each with each stays cheap. */
+static void responses_check_acknowledged(struct responses *r, size_t part) {
     enum { MOST_CHECKS = 64 };
     const struct json *j = r->j;
+    const struct part *p = view_part(r->v, part);
     if (p->kind != PART_RESULT || !p->node || !responses_is_live(r->v, p->mate)) return;
+    if (view_part(r->v, p->mate)->mate != part) return;
     size_t given = json_get(j, p->node, "acknowledged_safety_checks");
     size_t pending = json_get(j, view_part(r->v, p->mate)->node, "pending_safety_checks");
     if (!shape_array(j, pending) || json_count(j, pending) > MOST_CHECKS) return;
@@ -245,7 +248,7 @@ static void responses_check_message(struct responses *r, const struct message *m
     }
     for (VIEW_EACH_PART(r->v, p, m)) {
         responses_check_pair(r, view_part(r->v, p));
-        if (check_goes_deep(r->c, r->message)) responses_check_acknowledged(r, view_part(r->v, p));
+        if (check_goes_deep(r->c, r->message)) responses_check_acknowledged(r, p);
     }
 }
 

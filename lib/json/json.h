@@ -170,6 +170,9 @@ size_t paucis__json_decode(struct span raw, char *dst);
 /* Length of what json_decode would write. */
 size_t paucis__json_decoded_len(struct span raw);
 
+/* Do the insides of two strings say the same? Looks no further than the first difference. */
+bool paucis__json_same(struct span a, struct span b);
+
 /* Writes text as the inside of a JSON string; dst NULL only measures. At most 6 bytes for one. */
 size_t paucis__json_quote(struct span text, char *dst);
 

@@ -63,7 +63,11 @@ static inline bool window_look(const uint8_t *p, struct window *w) {
     return true;
 }
 
-static bool avx2_usable(void) { return __builtin_cpu_supports("avx2"); }
+/* All that CMakeLists.txt lets the compiler use here. */
+static bool avx2_usable(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
 
 const struct json_kernel paucis__json_avx2 = {.name = "avx2",
                                               .summary = "64 bytes a step, x86-64 with AVX2",

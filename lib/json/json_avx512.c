@@ -56,8 +56,9 @@ static inline bool window_look(const uint8_t *p, struct window *w) {
     return true;
 }
 
-static bool avx512_usable(void) {
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+static bool avx512_usable(void) { /* all that CMakeLists.txt lets the compiler use here */
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
 const struct json_kernel paucis__json_avx512 = {.name = "avx512",

@@ -42,10 +42,18 @@ static char *put_token(const struct json *j, const struct step *s, char *dst) {
     return dst;
 }
 
+/* *left: bytes that may still be spent. A path that takes more ends where they do. */
 static const char *put_path(const struct json *j, struct arena *a, const struct step *steps,
-                            size_t depth) {
+                            size_t depth, uint64_t *left) {
     size_t n = 1;
-    for (size_t i = 0; i < depth; i++) n += token_bound(step_key(j, &steps[i]));
+    for (size_t i = 0; i < depth; i++) {
+        size_t more = token_bound(step_key(j, &steps[i]));
+        if (n + more > *left)
+            depth = i;
+        else
+            n += more;
+    }
+    *left -= n < *left ? n : *left;
     char *path = paucis__arena_alloc(a, n), *d = path;
     if (!path) return NULL;
     for (size_t i = 0; i < depth; i++) d = put_token(j, &steps[i], d);
@@ -67,6 +75,7 @@ paucis_err paucis__json_pointers(const struct json *j, struct arena *a, const ui
     struct step *steps = paucis__arena_alloc(a, (PAUCIS_MAX_DEPTH + 1) * sizeof *steps);
     if (!steps) return PAUCIS_E_NOMEM;
     size_t depth = 0;
+    uint64_t left = (uint64_t)j->size * 64 + 65536;
     for (size_t w = 0; w < n; w++) {
         size_t node = want[w];
         while (depth && node > json_node(j, steps[depth - 1].container)->end) depth--;
@@ -77,7 +86,7 @@ paucis_err paucis__json_pointers(const struct json *j, struct arena *a, const ui
             if (node <= s->child) break;
             enter(j, &steps[depth++], s->child);
         }
-        pointer[w] = put_path(j, a, steps, depth);
+        pointer[w] = put_path(j, a, steps, depth, &left);
         if (!pointer[w]) return PAUCIS_E_NOMEM;
     }
     return PAUCIS_OK;

@@ -165,6 +165,34 @@ size_t paucis__json_quote(struct span text, char *dst) {
     return len;
 }
 
+/* The bytes of a string one by one, escapes decoded. */
+struct text_walk {
+    const uint8_t *at, *end;
+    char one[4]; /* what the last escape stands for */
+    size_t have, used;
+};
+
+static int text_walk_next(struct text_walk *w) { /* -1 past the end */
+    if (w->used == w->have) {
+        if (w->at == w->end) return -1;
+        if (*w->at != '\\') return *w->at++;
+        w->have = (size_t)(put_utf8(w->one, escape_value(w->at, w->end, &w->at)) - w->one);
+        w->used = 0;
+    }
+    return (uint8_t)w->one[w->used++];
+}
+
+bool paucis__json_same(struct span a, struct span b) {
+    const uint8_t *s = (const uint8_t *)a.at, *t = (const uint8_t *)b.at;
+    struct text_walk x = {.at = s, .end = s + a.len}, y = {.at = t, .end = t + b.len};
+    int c;
+    do {
+        c = text_walk_next(&x);
+        if (c != text_walk_next(&y)) return false;
+    } while (c >= 0);
+    return true;
+}
+
 bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len) {
     struct span raw = json_inner(j, i);
     const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;

@@ -51,11 +51,17 @@ static size_t freeze_new(struct view *v, const struct check *came, const struct 
     return fresh;
 }
 
+static void freeze_broken(struct view *v, const struct check *c) {
+    for (size_t i = 0; i < c->breaks.count; i++)
+        if (c->breaks.at[i].message != NO_INDEX) view_freeze(v, c->breaks.at[i].message);
+}
+
 paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
                        const struct settings *s, struct counts counts[MAX_STRATEGIES]) {
+    /* Somebody who wants the breaks counted gets the same result as somebody who does not. */
+    if (came->depth != CHECK_SHALLOW) PAUCIS_TRY(paucis__check_run(came, v, CHECK_SHALLOW));
     bool hopeless = came->total > PAUCIS_MAX_BREAKS;
-    for (size_t i = 0; i < came->breaks.count; i++)
-        if (came->breaks.at[i].message != NO_INDEX) view_freeze(v, came->breaks.at[i].message);
+    freeze_broken(v, came);
     paucis__check_sort_by_message(came);
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW];
@@ -65,9 +71,17 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
         if (!v->edits.count || !v->ruled) return PAUCIS_OK;
         PAUCIS_TRY(paucis__check_run(now, v, CHECK_TOUCHED));
         paucis__check_sort_by_message(now);
-        if (!freeze_new(v, came, now, &hopeless)) return PAUCIS_OK;
+        bool all_seen = now->total <= PAUCIS_MAX_BREAKS;
+        if (!freeze_new(v, came, now, &hopeless) && all_seen) return PAUCIS_OK;
         paucis__edit_undo(v, 0);
+        /* Now look everywhere: each round might only lead on to the next broken unit, and what was
+         * broken before is not the fault of an edit. */
+        if (came->depth == CHECK_ALL) continue;
+        PAUCIS_TRY(paucis__check_run(came, v, CHECK_ALL));
+        hopeless = hopeless || came->total > PAUCIS_MAX_BREAKS;
+        freeze_broken(v, came);
+        paucis__check_sort_by_message(came);
     }
-    memset(counts, 0, s->count * sizeof *counts);
-    return PAUCIS_OK;
+    v->locked = true; /* no edit, but the counts still say how large the body is */
+    return run_strategies(v, s, counts);
 }

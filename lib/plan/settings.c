@@ -29,6 +29,7 @@ static paucis_err set_policy(struct settings *s, const char *val, paucis_error *
 }
 
 static paucis_err set_kernel(struct settings *s, const char *val, paucis_error *e) {
+    s->kernel = NULL;
     for (const struct json_kernel *const *k = paucis__json_kernels; *k; k++)
         if (strcmp((*k)->name, val) == 0 && (*k)->usable()) s->kernel = *k;
     return s->kernel ? PAUCIS_OK : wrong(e, "no such kernel on this machine");
@@ -105,7 +106,7 @@ const paucis_info *paucis__settings_option(size_t i) {
 }
 
 static void set_defaults(struct settings *s) {
-    *s = (struct settings){.policy = &paucis__policies[0], .budget = PAUCIS_NO_BUDGET};
+    *s = (struct settings){.budget = PAUCIS_NO_BUDGET};
     for (size_t i = 0; i < COMMON_OPTIONS; i++) s->common[i] = paucis__common_options[i].value;
     for (size_t i = 0; paucis__strategies[i]; i++)
         for (size_t k = 0; k < MAX_OPTIONS; k++)
@@ -150,9 +151,10 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
     s->budget = o->budget_tokens;
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
     if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));
+    if (o->nkv && !o->kv) return wrong(e, "a number of options and no list of them");
     for (size_t i = 0; i < o->nkv; i++) PAUCIS_TRY(set_option(s, o->kv[i].key, o->kv[i].val, e));
-    if (!o->strategies) return add_policy(s, e);
-    if (o->policy) return wrong(e, "a policy and a list of strategies at once");
-    s->policy = NULL;
-    return add_list(s, o->strategies, e);
+    if (s->policy && o->strategies) return wrong(e, "a policy and a list of strategies at once");
+    if (o->strategies) return add_list(s, o->strategies, e);
+    if (!s->policy) s->policy = &paucis__policies[0];
+    return add_policy(s, e);
 }

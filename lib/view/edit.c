@@ -110,6 +110,15 @@ static int64_t json_size(const struct view *v, size_t first, size_t last) {
     return (int64_t)(json_to(v->j, last) - json_from(v->j, first));
 }
 
+/* What earlier edits have saved of this part: it cannot be saved again with what holds it. */
+static int64_t saved_of(const struct view *v, const struct part *p) {
+    int64_t saved = 0;
+    if (p->flags & PART_DROPPED) return json_size(v, p->node, p->node);
+    for (uint32_t i = p->edit; i != NO_INDEX; i = v->edits.at[i].prior)
+        saved += v->edits.at[i].room;
+    return saved;
+}
+
 paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
     struct part *p = view_part(v, part);
     struct message *m = view_message(v, p->message);
@@ -120,7 +129,8 @@ paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
         return PAUCIS_E_INVARIANT;
     if (v->ruled && thinking && in_loop(v, p->message)) return PAUCIS_E_INVARIANT;
     if (!thinking && !message_is_open(v, p->message)) return PAUCIS_E_INVARIANT;
-    struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part, json_size(v, p->node, p->node));
+    int64_t room = json_size(v, p->node, p->node) - saved_of(v, p);
+    struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part, room);
     if (!e) return PAUCIS_E_NOMEM;
     p->flags |= PART_DROPPED;
     m->live--;
@@ -136,6 +146,8 @@ paucis_err paucis__edit_drop_message(struct view *v, struct why why, size_t mess
     struct message *m = view_message(v, message);
     if (!paucis__edit_may_drop_message(v, message)) return PAUCIS_E_INVARIANT;
     int64_t room = m->node ? json_size(v, m->node, m->last) : 0;
+    for (size_t i = 0; v->no_grow && m->node && i < m->nparts; i++)
+        room -= saved_of(v, view_part(v, m->part + i));
     struct edit *e = edit_add(v, why, EDIT_DROP_MESSAGE, message, NO_INDEX, room);
     if (!e) return PAUCIS_E_NOMEM;
     m->flags |= MESSAGE_DROPPED;
@@ -186,7 +198,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
         return PAUCIS_E_INVARIANT;
     if (!VEC_ROOM(v->mem, v->messages, 1) || !VEC_ROOM(v->mem, v->parts, 1) ||
         !VEC_ROOM(v->mem, v->edits, 1) ||
-        !VEC_ROOM(v->mem, v->order, v->messages.count + 1 - v->order.count))
+        !VEC_ROOM(v->mem, v->order, v->messages.cap - v->order.count)) /* settle needs it */
         return PAUCIS_E_NOMEM;
     int64_t room = v->no_grow ? -cost_inserted(v, form, call, text) : 0;
     if (v->room + room < 0) return PAUCIS_E_INVARIANT;

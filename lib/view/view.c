@@ -206,10 +206,7 @@ bool paucis__view_same_string(struct view *v, size_t a, size_t b) {
     if (!y->escaped) return json_is_text(v->j, a, t.at, t.len);
     if (!x->unusual && !y->unusual) /* one spelling each: equal texts have equal bytes */
         return s.len == t.len && memcmp(s.at, t.at, s.len) == 0;
-    s = paucis__view_string(v, a);
-    t = paucis__view_string(v, b);
-    if (!s.at || !t.at) v->failed = true;
-    return s.len == t.len && memcmp(s.at, t.at, s.len) == 0;
+    return paucis__json_same(s, t);
 }
 
 size_t paucis__view_string_len(const struct view *v, size_t node) {

@@ -84,15 +84,19 @@ static void writer_replace(struct writer *w, const struct part *p) {
     const struct view *v = w->v;
     struct span text = v->edits.at[p->edit].text;
     if (p->flags & PART_OBJECT) text = writer_note(w, text);
+    size_t gone = 0; /* nodes before this one have gone with an element */
     for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
         const struct slot *s = &v->slots.at[i];
         size_t from = json_from(v->j, s->node), to = json_to(v->j, s->node);
-        if (i > p->slot && s->host)
+        if (s->node < gone) continue; /* a second text of that element */
+        if (i > p->slot && s->host) {
             writer_drop_element(w, s->host);
-        else if (!json_is_string(v->j, s->node))
+            gone = json_next(v->j, s->host);
+        } else if (!json_is_string(v->j, s->node)) {
             writer_splice(w, from, to, text);
-        else
+        } else {
             writer_splice(w, from + 1, to - 1, i > p->slot ? SPAN("") : writer_quoted(w, text));
+        }
     }
 }
 

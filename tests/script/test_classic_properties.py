@@ -125,55 +125,47 @@ def read_part(raw):
         part.get(TEXT_OF.get(part["type"]), "")
 
 
-def check_part(name, old, new, edits):
+def part_is_explained(old, new, edits):
     """A part that is there on both sides, and the edits that changed it, in order."""
     if not edits:
-        return expect(old == new, name, "changed without an edit:", old[:200], new[:200])
+        return old == new
     (rest, text), (rest_now, text_now) = read_part(old), read_part(new)
-    good = rest == rest_now and edits[-1]["text"] == text_now
     sizes = [len(text.encode()), *(e["after"] for e in edits)]
-    good = good and [e["before"] for e in edits] == sizes[:-1]
-    good = good and sizes[-1] == len(text_now.encode())
-    return expect(good, name, "wrong edits", edits, "for", old[:200], new[:200])
+    return (rest == rest_now and edits[-1]["text"] == text_now and
+            [e["before"] for e in edits] == sizes[:-1] and sizes[-1] == len(text_now.encode()))
+
+
+def message_is_explained(old, new, edits):
+    """Two (raw message, raw parts), and the edits by part."""
+    if not edits:
+        return old[0] == new[0]
+    left = [(p, edits.get(k, [])) for k, p in enumerate(old[1])
+            if not any(e["op"] == "drop" for e in edits.get(k, []))]
+    return len(left) == len(new[1]) and all(
+        part_is_explained(part, now, those) for (part, those), now in zip(left, new[1]))
 
 
 def check_explained(name, body, args):
+    """Walks through both sides: what does not explain itself must be an inserted message."""
     edits = plan("neutral", body, args)
-    out = compact("neutral", [body], args)[0]
-    if not out:
+    outs, _ = compact("neutral", [body], args)
+    if not outs:
         return 0
-    was, now = slices(body), iter(slices(out[0]))
-    inserted = [e for e in edits if e["op"] == "insert"]
     gone = {e["message"] for e in edits if e["op"] == "drop-message"}
-    texts = {e["text"] for e in inserted if e["message"] not in gone}
-    by_part = {}
+    texts = [e["text"] for e in edits if e["op"] == "insert" and e["message"] not in gone]
+    by_message = {}
     for e in edits:
-        by_part.setdefault((e["message"], e["part"]), []).append(e)
-
-    def next_old():
-        """The next message that was not inserted."""
-        for raw, parts in now:
-            if len(parts) == 1 and read_part(parts[0])[1] in texts and raw not in raws:
-                continue
-            return raw, parts
-        return None, []
-
-    raws = {raw for raw, _ in was}
-    for i, (raw, parts) in enumerate(was):
-        if i in gone:
+        by_message.setdefault(e["message"], {}).setdefault(e["part"], []).append(e)
+    was = [(i, m) for i, m in enumerate(slices(body)) if i not in gone]
+    for new in slices(outs[0]):
+        if was and message_is_explained(was[0][1], new, by_message.get(was[0][0])):
+            was.pop(0)
             continue
-        raw_now, parts_now = next_old()
-        touched = {p for m, p in by_part if m == i}
-        if not touched:
-            expect(raw == raw_now, name, "message", i, "changed without an edit in", body[:2000])
-            continue
-        left = [(k, p) for k, p in enumerate(parts)
-                if not any(e["op"] == "drop" for e in by_part.get((i, k), ()))]
-        if not expect(len(left) == len(parts_now), name, "message", i, "has", len(parts_now), "parts"):
-            continue
-        for (k, old), new in zip(left, parts_now):
-            check_part(name, old, new, by_part.get((i, k), []))
-    expect(next_old()[0] is None, name, "has messages that no edit made:", body[:2000])
+        text = read_part(new[1][0])[1] if len(new[1]) == 1 else None
+        if not expect(text in texts, name, "unexplained:", new[0][:300], "in", body[:2000]):
+            return 0
+        texts.remove(text)
+    expect(not was and not texts, name, "lost", len(was), "messages and", texts, "of", body[:2000])
     return len(edits)
 
 

@@ -54,6 +54,40 @@ if has_strategy dedup; then
     json err "o['policy'] == 'classic' and 'elided_messages' in o" "stats, both"
 fi
 
+expect 2 "stats into nowhere" run compact -p none --stats=missing/file body.json
+empty out "stats into nowhere"
+expect 2 "stats into nowhere, plan" run plan -p none --stats=missing/file body.json
+empty out "stats into nowhere, plan"
+
+# Asking for statistics changes nothing else, and several irregular units do not stop the rest:
+# results with a field nobody knows, more cache marks than are allowed.
+python3 - <<'MAKE'
+import json
+def body(name, results):
+    ms = [{"role": "user", "content": "go"}]
+    for k, more in enumerate(results):
+        text = "same " * 100 if name == "marks" else f"x{k}" * 400
+        ms.append({"role": "assistant", "content": [
+            {"type": "tool_use", "id": f"t{k}", "name": "ls", "input": {}}]})
+        ms.append({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": f"t{k}", "content": text, **more}]})
+    ms += [{"role": "assistant", "content": "done"}, {"role": "user", "content": "more"}] * 2
+    json.dump({"model": "claude-opus-4-1", "max_tokens": 9, "messages": ms}, open(name, "w"))
+body("odd", [{"odd": 1}] * 5 + [{}] * 3)
+body("marks", [{"cache_control": {"type": "ephemeral"}}] * 7)
+MAKE
+for args in "-p budget -b 1900 odd" "-s dedup marks"; do
+    expect 0 "$args" run compact $args
+    cp out plain
+    expect 0 "$args with statistics" run compact --stats $args
+    same out plain "$args with statistics"
+    json err "o['edits'] > 0 and o['breaks'] > 0" "$args with statistics"
+done
+
+# A closed stderr is not replaced by the output file.
+"$PAUCIS" compact -v --stats -p none -o held body.json 2>&- || fail "stderr closed"
+same body.json held "stderr closed"
+
 # Verbose says what happened, on stderr.
 expect 0 "verbose" run compact -p none -v body.json
 same body.json out "verbose"

@@ -130,6 +130,9 @@ static void null_arguments(void) {
     CHECK_EQ(paucis_plan(ctx, "{}", 2, NULL, NULL, NULL, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_plan_get(NULL, 0, &edit), PAUCIS_E_ARG);
     CHECK_EQ(paucis_plan_get(ctx, 0, NULL), PAUCIS_E_ARG);
+    memset(&edit, 0x55, sizeof edit);
+    CHECK_EQ(paucis_plan_get(ctx, 0, &edit), PAUCIS_E_ARG);
+    CHECK(!edit.op && !edit.text && !edit.text_len);
 
     CHECK_EQ(paucis_check(NULL, "{}", 2, NULL, NULL, &breaks, &n, &e), PAUCIS_E_ARG);
     CHECK(breaks == NULL && n == 0);
@@ -219,6 +222,19 @@ static void options_by_name(void) {
     size_t n;
     const char *out;
     o.strategies = "no such strategy";
+    CHECK_EQ(paucis_compact(ctx, "{}", 2, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+    o = options();
+    o.nkv = 1; /* without a list */
+    CHECK_EQ(paucis_compact(ctx, "{}", 2, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+    static const paucis_kv kernels[] = {{"kernel", "portable"}, {"kernel", "x"}};
+    o.kv = kernels;
+    o.nkv = 2;
+    CHECK_EQ(paucis_compact(ctx, "{}", 2, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+    static const paucis_kv policy = {"policy", "none"};
+    o.kv = &policy;
+    o.nkv = 1;
+    CHECK_EQ(paucis_compact(ctx, "{}", 2, &o, &out, &n, NULL, NULL), PAUCIS_OK);
+    o.strategies = "dedup"; /* by whichever door, a policy excludes a list */
     CHECK_EQ(paucis_compact(ctx, "{}", 2, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
 }
 

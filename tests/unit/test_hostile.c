@@ -189,6 +189,44 @@ static struct bytes many_tools(size_t n) {
                     "{'type':'function','function':{'name':'f#'}}", n, "]}");
 }
 
+/* One long thing that n short ones are compared with or ask again and again. */
+static struct bytes one_long_id(size_t n) {
+    struct maker m = {NULL, 0, 0};
+    put(&m, CHAT_HEAD
+        "{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':["
+        "{'id':'\\u0062','type':'function','function':{'name':'f','arguments':'{}'}},{'id':'"
+        "\\u0061");
+    for (size_t i = 0; i < n; i++) put(&m, "0123456789");
+    put(&m, "','type':'function','function':{'name':'f','arguments':'{}'}}]}");
+    for (size_t i = 0; i < n; i++) put(&m, "," TOOL_RESULT("\\u0063"));
+    put(&m, "]}");
+    return done(&m);
+}
+static struct bytes one_wide_call(size_t n) {
+    struct maker m = {NULL, 0, 0};
+    put(&m, "{'store':false,'tools':[],'input':[{'type':'computer_call','call_id':'c'");
+    for (size_t i = 0; i < n; i++) put(&m, ",'k':1");
+    put(&m, "}");
+    for (size_t i = 0; i < n; i++)
+        put(&m, ",{'type':'computer_call_output','call_id':'c','output':{}}");
+    put(&m, "]}");
+    return done(&m);
+}
+static struct bytes wide_root(size_t n) {
+    struct maker m = {NULL, 0, 0};
+    put(&m, "{'max_tokens':1,'system':'s',");
+    for (size_t i = 0; i < n; i++) put(&m, "'k':1,");
+    put(&m, "'messages':[{'role':'user','content':'x'},{'role':'assistant','content':[");
+    for (size_t i = 0; i < n; i++) {
+        if (i) put(&m, ",");
+        put(&m,
+            "{'type':'tool_use','id':'t','name':'f','input':{},'caller':"
+            "{'type':'code_execution_1'}}");
+    }
+    put(&m, "]}]}");
+    return done(&m);
+}
+
 /* Large containers where strings belong. */
 #define NOT_A_STRING(name, head, tail) \
     static struct bytes name(size_t n) { return numbered(head, "[#]", n, tail); }
@@ -308,6 +346,9 @@ static const struct hostile hostiles[] = {
     {"unclosed string", unclosed_string, 1000000, PAUCIS_E_PARSE, 1},
     {"long number", long_number, 1000000, PAUCIS_OK, 1},
     {"many tools", many_tools, 200000, PAUCIS_OK, 5},
+    {"a long id among short ones", one_long_id, 100000, PAUCIS_OK, 6},
+    {"a wide call with many answers", one_wide_call, 100000, PAUCIS_OK, 6},
+    {"a wide root", wide_root, 100000, PAUCIS_OK, 6},
     {"a role that is an array", role_is_array, 100000, PAUCIS_OK, 8},
     {"a type that is an array", type_is_array, 100000, PAUCIS_OK, 8},
     {"an id that is an array", id_is_array, 100000, PAUCIS_OK, 8},
@@ -395,6 +436,13 @@ static void many_breaks(void) {
     paucis_stats st = {.size = sizeof st};
     CHECK_EQ(paucis_compact(ctx, b.at, b.len, &o, &out, &n, &st, NULL), PAUCIS_OK);
     CHECK(st.breaks >= PAUCIS_MAX_BREAKS + 5000);
+    bytes_free(&b);
+    b = orphan_results(PAUCIS_MAX_BREAKS + 1); /* too many to judge edits by: none, and said so */
+    o.policy = "budget";
+    o.budget_tokens = 10;
+    CHECK_EQ(paucis_compact(ctx, b.at, b.len, &o, &out, &n, &st, NULL), PAUCIS_OK);
+    CHECK(n == b.len && st.edits == 0 && !st.budget_met);
+    CHECK(st.original_tokens > 10 && st.final_tokens == st.original_tokens);
     paucis_ctx_free(ctx);
     bytes_free(&b);
 }

@@ -148,6 +148,31 @@ static void deepest(void) {
     bytes_free(&b);
 }
 
+/* Many nodes below one long key: paths end early rather than grow with the square. */
+static void long_keys(void) {
+    enum { NODES = 4000, KEY = 40000 };
+    struct bytes key = bytes_repeat("{\"", "k", KEY, "\":[0");
+    struct bytes b = bytes_repeat("", ",0", NODES - 1, "]}");
+    struct bytes all = {must_malloc(key.len + b.len), key.len + b.len};
+    memcpy(all.at, key.at, key.len);
+    memcpy(all.at + key.len, b.at, b.len);
+    static uint32_t want[NODES];
+    static const char *path[NODES];
+    for (size_t i = 0; i < NODES; i++) want[i] = (uint32_t)(3 + i);
+    struct reading r;
+    if (reading_open(&r, all)) {
+        CHECK_EQ(paucis__json_pointers(&r.json, &r.arena, want, NODES, path), PAUCIS_OK);
+        CHECK_EQ(strlen(path[0]), 1 + KEY + 2);
+        CHECK_STR(path[NODES - 1], "");
+        CHECK(r.mem.peak < 400 * all.len);
+    }
+    reading_close(&r);
+    bytes_free(&key);
+    bytes_free(&b);
+    bytes_free(&all);
+}
+
 int main(void) {
-    return TEST_RUN(CASE(picked_paths), CASE(all_paths), CASE(repeats), CASE(deepest));
+    return TEST_RUN(CASE(picked_paths), CASE(all_paths), CASE(repeats), CASE(deepest),
+                    CASE(long_keys));
 }

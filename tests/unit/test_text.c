@@ -176,7 +176,32 @@ static void comparing(void) {
     VEC_FREE(&m, j.nodes);
 }
 
+/* json_same against the texts, every string with every other, and cut short at each character. */
+static void comparing_strings(void) {
+    size_t n = sizeof picked / sizeof *picked;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            bool same = picked[i].textn == picked[k].textn &&
+                        memcmp(picked[i].text, picked[k].text, picked[i].textn) == 0;
+            struct bytes a = bytes_copy(picked[i].raw, picked[i].rawn);
+            struct bytes b = bytes_copy(picked[k].raw, picked[k].rawn);
+            TEST_NOTE("%s and %s", picked[i].raw, picked[k].raw);
+            CHECK_EQ(paucis__json_same(span_of(a.at, a.len), span_of(b.at, b.len)), same);
+            if (i == k)
+                for (size_t cut = 0; cut < a.len; cut++)
+                    if (a.at[cut] == '\\') /* up to an escape it is a string too */
+                        CHECK(!paucis__json_same(span_of(a.at, cut), span_of(b.at, b.len)));
+            bytes_free(&a);
+            bytes_free(&b);
+        }
+#define SAME(a, b) paucis__json_same(SPAN(a), SPAN(b))
+    CHECK(SAME("\\u0061\\/", "a/") && SAME("a/", "\\u0061\\/") && SAME("", ""));
+    CHECK(SAME("\\ud83d\\ude00x", "\xf0\x9f\x98\x80\\u0078"));
+    CHECK(!SAME("\\ud83d", "\\ud83d\\ude00") && !SAME("\\u00e9", "\xc3") && !SAME("\\u0000", ""));
+#undef SAME
+}
+
 int main(void) {
     return TEST_RUN(CASE(every_code_point), CASE(picked_strings), CASE(random_round_trips),
-                    CASE(comparing));
+                    CASE(comparing), CASE(comparing_strings));
 }

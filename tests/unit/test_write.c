@@ -396,6 +396,19 @@ static const struct write_case chat[] = {
     "}]},"                                                                                    \
     "{'role':'assistant','content':'a'},{'role':'user','content':'z'}]" last "}"
 
+#define CONVERSE(content)                                                                     \
+    "{'toolConfig':{},'messages':[{'role':'user','content':[{'text':'q'}]},{'role':"          \
+    "'assistant','content':[{'toolUse':{'toolUseId':'t','name':'f','input':{}}}]},{'role':"   \
+    "'user','content':[{'toolResult':{'toolUseId':'t','content':[" content                    \
+    "]}}]},{'role':'assistant','content':[{'text':'a'}]},{'role':'user','content':[{'text':'" \
+    "z'}]}]}"
+#define ITEMS(output)                                                                    \
+    "{'model':'m','input':[{'role':'user','content':'q'},{'type':'function_call','call_" \
+    "id':'c','name':'f','arguments':'{}'},{'type':'function_call_output','call_id':'c'," \
+    "'output':[" output                                                                  \
+    "]},{'role':'assistant','content':'a'},{'role':'user','content':"                    \
+    "'z'}]}"
+
 static const struct write_case others[] = {
     /* arguments stay an object */
     {"anthropic",
@@ -421,6 +434,20 @@ static const struct write_case others[] = {
          "{}") "]},"
                "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':'R'}]},"
                "{'role':'assistant','content':'a'},{'role':'user','content':'z'}],'system':'S'}"},
+    /* an element that goes takes its second text along */
+    {"bedrock",
+     CONVERSE("{'text':'a'}, {'text':'b','json':{'x':'c'}} ,{'json':['d']},{'text':'e'}"),
+     {{REPLACE, 2, 0, "R", 0}},
+     CONVERSE("{'text':'R'} ,{'json':['']}")},
+    {"bedrock",
+     CONVERSE("{'json':{'x':'c'},'text':'a'},{'json':{'x':'c'},'text':'b'}"),
+     {{REPLACE, 2, 0, "R", 0}},
+     CONVERSE("{'json':{'x':''},'text':'R'}")},
+    {"openai-responses",
+     ITEMS(
+         "{'type':'input_text','text':'a'},{'text':'b','stdout':'c','stderr':'d'},{'stdout':'e'}"),
+     {{REPLACE, 2, 0, "R", 0}},
+     ITEMS("{'type':'input_text','text':'R'},{'stdout':''}")},
 };
 
 static void chat_edits(void) { RUN_CASES(chat); }
@@ -506,6 +533,33 @@ static void undoing(void) {
         bytes_free(&now);
         bytes_free(&was[i]);
     }
+    bytes_free(&body);
+    opened_free(&o);
+}
+
+/* What is saved is saved once: a text that was cut, or a part that went, does not count again when
+ * what holds it goes. */
+static void room_counts_once(void) {
+    struct bytes body = bytes_quoted("{'messages':[" M("0123456789") "," M(
+        "b") ",{'role':'user',"
+             "'content':[" P("0123456789") "," P("c") "]}," M("d") "]}");
+    struct bytes out;
+    struct opened o;
+    CHECK_EQ(opened_read(&o, body.at, body.len, "neutral"), PAUCIS_OK);
+    o.view.no_grow = true;
+    static const struct op ops[] = {
+        {REPLACE, 0, 0, "01", 0},      {REPLACE, 0, 0, "0", 0}, {DROP_MESSAGE, 0, 0, NULL, 0},
+        {REPLACE, 2, 0, "0", 0},       {DROP, 2, 0, NULL, 0},   {REPLACE, 2, 1, "", 0},
+        {DROP_MESSAGE, 2, 0, NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        CHECK_EQ(op_run(&o.view, &ops[i]), PAUCIS_OK);
+        CHECK_EQ(opened_write(&o, &out), PAUCIS_OK);
+        CHECK((int64_t)(body.len - out.len) >= o.view.room);
+        bytes_free(&out);
+    }
+    paucis__edit_undo(&o.view, 0);
+    CHECK_EQ(o.view.room, 0);
     bytes_free(&body);
     opened_free(&o);
 }
@@ -637,6 +691,6 @@ static void random_edits(void) {
 int main(void) {
     return TEST_RUN(CASE(neutral_replace), CASE(neutral_drop_parts), CASE(neutral_drop_messages),
                     CASE(neutral_insert), CASE(chat_edits), CASE(other_edits), CASE(mending),
-                    CASE(records), CASE(undoing), CASE(messages_cover_the_list),
-                    CASE(random_edits));
+                    CASE(records), CASE(undoing), CASE(room_counts_once),
+                    CASE(messages_cover_the_list), CASE(random_edits));
 }
