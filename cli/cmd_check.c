@@ -91,9 +91,8 @@ static int check_body(const struct args *a, const struct check *c, const char *f
         paucis_err err = check_one(c, &all, 0, &b, &nbreaks, &e);
         if (c->json) buf_str(&b, "\n");
         if (a->count[FLAG_QUIET]) b.len = 0;
-        code = err == PAUCIS_OK
-                   ? output_text(a, &b)
-                   : complain_body(culprit(c, &all, file, before_file, sent_file), &e);
+        code = err == PAUCIS_OK ? output_text(a, &b)
+                                : complain_body(culprit(c, &all, file, before_file, sent_file), &e);
         if (code == EXIT_DONE && nbreaks) code = EXIT_INVALID;
     }
     buf_free(&in);

@@ -204,9 +204,11 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
         st->breaks = c->check.total;
     }
+    if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     if (!s->count) return PAUCIS_OK;
     PAUCIS_TRY(paucis__run(v, &c->check, &c->after, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
+    if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     api_count(st, s, counts, o);
     st->edits = api_edits(v);
     st->bytes_out = c->splices.size;
@@ -250,17 +252,18 @@ size_t paucis_bound(size_t n, const paucis_opts *given) {
     paucis_error e;
     if (api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
     /* The most that classic edits can add is a marker with an id for every part, each byte of it
-     * escaped; a part takes at least 16 bytes of JSON. */
-    size_t parts = n / 16 + 1, marker = 6 * (MAX_MARKER_ID + 256);
+     * escaped; a part takes at least 11 bytes of JSON. */
+    size_t parts = n / 11 + 1, marker = 6 * (MAX_MARKER_ID + 256);
     return parts > (SIZE_MAX - n) / marker ? SIZE_MAX : n + parts * marker;
 }
 
 paucis_err paucis_compact_into(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
                                char *dst, size_t cap, size_t *outn, paucis_stats *st,
                                paucis_error *e) {
-    paucis_stats stats;
+    paucis_stats stats = {0};
     paucis_error error;
     if (!e) e = &error;
+    api_give_stats(st, &stats); /* in case it fails */
     if (outn) *outn = 0;
     if (!c || !outn || (!dst && cap)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));
@@ -273,9 +276,10 @@ paucis_err paucis_compact_into(paucis_ctx *c, const char *in, size_t n, const pa
 
 paucis_err paucis_compact(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
                           const char **out, size_t *outn, paucis_stats *st, paucis_error *e) {
-    paucis_stats stats;
+    paucis_stats stats = {0};
     paucis_error error;
     if (!e) e = &error;
+    api_give_stats(st, &stats); /* in case it fails */
     if (out) *out = NULL;
     if (outn) *outn = 0;
     if (!c || !out || !outn) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
@@ -317,6 +321,12 @@ static paucis_edit api_edit(const struct view *v, const struct edit *x) {
                        .before = paucis__edit_before(v, x),
                        .after = x->after,
                        .text_len = x->text.len};
+    if (x->op == EDIT_INSERT) { /* stands behind the message ahead of it */
+        out.message = m->last;
+        out.part = SIZE_MAX;
+        out.pos = json_to(v->j, view_message(v, m->last)->last);
+        return out;
+    }
     bool one_value = x->op == EDIT_REPLACE && p->nslots == 1;
     size_t node = one_value ? v->slots.at[p->slot].node : p ? p->node : m->node;
     if (node) {
@@ -342,9 +352,10 @@ static paucis_err api_give_plan(paucis_ctx *c) {
 
 paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opts *o,
                        size_t *nedits, paucis_stats *st, paucis_error *e) {
-    paucis_stats stats;
+    paucis_stats stats = {0};
     paucis_error error;
     if (!e) e = &error;
+    api_give_stats(st, &stats); /* in case it fails */
     if (nedits) *nedits = 0;
     if (!c || !nedits) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     PAUCIS_TRY(api_decide(c, in, n, o, &stats, e));

@@ -7,13 +7,14 @@
  * Rules that hold for every call:
  *  (a) Input is borrowed for the call and never written.
  *  (b) Whatever a call hands out belongs to the context and is valid until the context's next call
- *      or paucis_ctx_free.
+ *      or paucis_ctx_free; so it cannot be the input of that next call.
  *  (c) No global state; all tables are constant. Any number of contexts may run in parallel, one
  *      thread at a time each.
  *  (d) On error the outputs are NULL/0, nothing was written that matters, and the context stays
  *      usable.
- *  (e) A struct carries its size. Members past the caller's size take their defaults; a larger size
- *      than this library knows is accepted only if the extra bytes are zero.
+ *  (e) paucis_opts and paucis_stats carry their size. Members past the caller's size take their
+ *      defaults; a larger size than this library knows is accepted only if the extra bytes are
+ *      zero. The other structs keep their layout within a SOVERSION.
  *  (f) A callback must not call back into the same context.
  *  (g) Strings that carry a length may hold NUL bytes.
  *  (h) The allocator is told old sizes; paucis_ctx_free gives all memory back.
@@ -164,7 +165,8 @@ typedef struct paucis_edit {
     const char *op;       /* "replace", "drop", "drop-message", "insert" */
     const char *strategy; /* who wanted it */
     const char *reason;   /* why, in a few words */
-    size_t message, part; /* place in the view before any edit; part SIZE_MAX = whole message */
+    size_t message, part; /* place in the view before any edit; part SIZE_MAX = whole message;
+                             an insert stands right behind that message */
     const char *role;     /* of that message */
     const char *kind;     /* of that part */
     size_t pos, len;      /* the bytes of the body it concerns */

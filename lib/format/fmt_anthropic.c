@@ -279,6 +279,7 @@ static void anthropic_read(struct view *v) {
     if (v->list)
         for (JSON_EACH(j, i, v->list)) read_message(v, i, &typed);
     v->locked = anthropic_is_locked(j); /* B-R33 */
+    v->model_elsewhere = true;          /* Vertex and Bedrock name the model in the URL */
 }
 
 const struct format paucis__fmt_anthropic = {

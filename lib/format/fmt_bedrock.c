@@ -136,6 +136,7 @@ static void bedrock_read(struct view *v) {
     v->list = (uint32_t)messages;
     for (JSON_EACH(j, m, messages))
         bedrock_message(v, bedrock_role(j, m), m, json_get(j, m, "content"), 0);
+    v->model_elsewhere = true; /* Vertex and Bedrock name the model in the URL */
 }
 
 /* ---- rules --------------------------------------------------------------------------------- */

@@ -28,8 +28,7 @@ static void shape_break(struct shape_walk *w, const char *rule, size_t node, con
 
 /* Numbers and order over the whole body, which edits only make smaller: nothing to say about a
  * single unit. */
-static void shape_break_all(struct shape_walk *w, const char *rule, size_t node,
-                            const char *text) {
+static void shape_break_all(struct shape_walk *w, const char *rule, size_t node, const char *text) {
     if (w->c->depth == CHECK_ALL) shape_break(w, rule, node, text);
 }
 
@@ -38,7 +37,8 @@ static void shape_break_all(struct shape_walk *w, const char *rule, size_t node,
 static void shape_mark(struct shape_walk *w, size_t object) {
     size_t mark = shape_object(w->j, shape_get(w->j, object, "cache_control"));
     if (!mark) return;
-    if (++w->marks == MAX_MARKS + 1) shape_break_all(w, "B-R20", mark, "more than four cache marks");
+    if (++w->marks == MAX_MARKS + 1)
+        shape_break_all(w, "B-R20", mark, "more than four cache marks");
     if (!shape_is(w->j, json_get(w->j, mark, "ttl"), "1h"))
         w->short_mark = true;
     else if (w->short_mark)

@@ -4,9 +4,9 @@
 
 #include "json/json.h"
 
-/* pointer[i] becomes the NUL-terminated path of node want[i], in the arena; want ascends. Where many
- * nodes lie below one long key their paths would grow with the square of the body: once all of them
- * take 64 times the body, a path ends at something that holds its node. */
+/* pointer[i] becomes the NUL-terminated path of node want[i], in the arena; want ascends. Where
+ * many nodes lie below one long key their paths would grow with the square of the body: once all of
+ * them take 64 times the body, a path ends at something that holds its node. */
 paucis_err paucis__json_pointers(const struct json *j, struct arena *a, const uint32_t *want,
                                  size_t n, const char **pointer);
 

@@ -88,7 +88,7 @@ bool paucis__check_is_bound(struct view *v) {
     if (string_or_none(j, wish) && json_is(j, wish, "drop_block")) return false;
     size_t model = string_or_none(j, json_get(j, 0, "model"));
     if (!model) model = string_or_none(j, json_get(j, 0, "modelId"));
-    if (!model) return false;
+    if (!model) return v->model_elsewhere; /* wrongly saying no would cost the request */
     struct span name = paucis__view_string(v, model);
     if (!name.at) v->failed = true;
     return paucis__model_is_bound(name);

@@ -148,6 +148,8 @@ static paucis_err add_policy(struct settings *s, paucis_error *e) {
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e) {
     set_defaults(s);
     s->flags = o->flags;
+    if (o->flags & ~(uint32_t)(PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS))
+        return wrong(e, "unknown flags");
     s->budget = o->budget_tokens;
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
     if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));

@@ -26,6 +26,7 @@ static paucis_err dedup_result(struct pass *p, struct seen *seen, const bool *un
     struct span id = paucis__view_string(v, view_part(v, first)->id);
     if (!id.at) return PAUCIS_E_NOMEM;
     if (id.len > MAX_MARKER_ID || (unclear && unclear[first])) return PAUCIS_OK;
+    if (!id.len && v->ruled) return PAUCIS_OK; /* Gemini has calls without an id */
     size_t len = paucis__view_text_len(v, part);
     bool done;
     struct span text =

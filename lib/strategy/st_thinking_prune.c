@@ -33,15 +33,33 @@ static paucis_err prune_message(struct pass *p, size_t index) {
     return PAUCIS_OK;
 }
 
+static bool has_thinking(const struct view *v, const struct message *m) {
+    if (m->flags & MESSAGE_DROPPED) return false;
+    for (VIEW_EACH_PART(v, k, m))
+        if (view_part(v, k)->kind == PART_THINKING) return true;
+    return false;
+}
+
+/* Neighbouring assistant messages are one turn to a provider, whose thinking goes as a whole. */
+static size_t whole_turns(const struct view *v, size_t limit) {
+    size_t n = v->order.count;
+    while (v->ruled && limit && limit < n &&
+           view_message(v, v->order.at[limit])->role == ROLE_ASSISTANT &&
+           view_message(v, v->order.at[limit - 1])->role == ROLE_ASSISTANT)
+        limit--;
+    return limit;
+}
+
 static paucis_err thinking_prune_run(struct pass *p) {
     const struct view *v = p->v;
-    size_t limit = paucis__pass_limit(p, p->opt[KEEP_LAST]);
+    size_t limit = whole_turns(v, paucis__pass_limit(p, p->opt[KEEP_LAST]));
     for (size_t i = 0; i < limit; i++) {
         size_t index = v->order.at[i];
         if (view_message(v, index)->role != ROLE_ASSISTANT) continue;
         bool in_loop = v->loop == NO_INDEX || index > v->loop;
         if (in_loop && (p->opt[SPARE_LOOP] || v->ruled)) break; /* G9 */
         PAUCIS_TRY(prune_message(p, index));
+        if (v->bound && has_thinking(v, view_message(v, index))) break; /* no holes: B-R16 */
     }
     return PAUCIS_OK;
 }

@@ -39,6 +39,7 @@ static paucis_err dedup_call(struct pass *p, struct seen *seen, const bool *uncl
     struct span id = paucis__view_string(v, view_part(v, first)->id);
     if (!id.at) return PAUCIS_E_NOMEM;
     if (id.len > MAX_MARKER_ID || (unclear && unclear[first])) return PAUCIS_OK;
+    if (!id.len && v->ruled) return PAUCIS_OK; /* Gemini has calls without an id */
     bool done;
     /* Where arguments must be an object, the plain marker becomes a note in one anyway. */
     bool object = p->opt[OBJECT] && !(view_part(v, part)->flags & PART_OBJECT);

@@ -183,8 +183,21 @@ static int64_t cost_inserted(const struct view *v, const char *form, size_t call
 }
 
 /* A call without an id cannot be answered, and what the provider runs it answers itself. */
+/* An id that no format's rules object to: an answer repeats it, and must not repeat a break. */
+static bool is_legal_id(const struct view *v, size_t id) {
+    struct span s = json_inner(v->j, id);
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i], letter = c | 0x20;
+        bool plain =
+            (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        if (!plain && (v->results_in_user || c <= ' ' || c > '~' || c == '\\')) return false;
+    }
+    return s.len > 0 && s.len <= 64;
+}
+
 static bool may_answer(const struct view *v, size_t call) {
     const struct part *c = view_part(v, call);
+    if (v->ruled && c->id && !is_legal_id(v, c->id)) return false;
     bool named = c->id || strstr(v->insert_result, "%("); /* the form can do without an id */
     return named && !(c->flags & (PART_SERVER | PART_OWN_ANSWER));
 }
@@ -205,6 +218,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
     *made = v->messages.count;
     struct message *m = paucis__view_message(v, call == NO_INDEX ? ROLE_USER : ROLE_TOOL, 0);
     m->flags = MESSAGE_INSERTED;
+    m->last = after < v->from_body ? (uint32_t)after : view_message(v, after)->last;
     m->insert = view_message(v, after)->insert;
     view_message(v, after)->insert = (uint32_t)*made;
     struct part *p = paucis__view_part(v, call == NO_INDEX ? PART_TEXT : PART_RESULT, 0, 0);

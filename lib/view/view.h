@@ -57,7 +57,8 @@ enum message_flags {
 };
 
 struct message {
-    uint32_t node, last; /* first and last array element; equal but for Responses; 0 if inserted */
+    uint32_t node, last; /* first and last array element, equal but for Responses; if inserted: 0
+                            and the body's message ahead */
     uint32_t part, nparts;
     uint32_t live;       /* parts not dropped */
     uint32_t unit, next; /* the unit's first message; its next one after this, or NO_INDEX */
@@ -110,6 +111,7 @@ struct view {
     bool ruled;           /* the format has validity rules */
     bool results_in_user; /* results come inside user messages */
     bool locked;          /* the provider compares the body with one it has seen: no edit at all */
+    bool model_elsewhere; /* no model in the body, and it may be one that binds thinking */
     bool bound;           /* thinking is only valid behind the prefix it was made with */
     bool mending;         /* broken units are being repaired: they are not frozen */
     bool no_grow;         /* no edit may make the output longer than the input */
