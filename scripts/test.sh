@@ -19,16 +19,15 @@ run() {
 
 case ${1:-} in
 full)
-    export PAUCIS_LONG=1
     limit=3600
-    run gcc 'release build, every test'
-    run clang 'the same by clang' -LE source
+    run clang 'by clang' -LE source
     run asan 'clang, address and undefined-behaviour sanitizers' -LE source
-    unset PAUCIS_LONG
     run valgrind 'uninitialised memory, leaks' -L 'unit|fuzz|header'
     run musl 'another C library, static' -LE source
     run i686 '32 bit, static' -LE source
     run aarch64 'NEON, static, under qemu-user' -LE source
+    export PAUCIS_LONG=1
+    run gcc 'release build, every test in its long form'
     ;;
 '')
     limit=300
