@@ -156,35 +156,32 @@ static void careful_line(struct prose *t, struct span line) {
 /* Sixteen bytes at once; the compiler makes the best of it on every machine. */
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
-static bytes16 load16(const char *at) {
-    bytes16 b;
-    memcpy(&b, at, sizeof b);
-    return b;
-}
-
-/* Where c, behind b, behind a, shows that the text might get shorter: two spaces; a blank or a
- * byte of UTF-8 at the end of a line; two empty lines; a line that begins like noise. */
-static bytes16 squeezable16(bytes16 a, bytes16 b, bytes16 c) {
+/* Non-zero if one of the sixteen bytes at `at`, with the two before it, shows that the text might
+ * get shorter: two spaces; a blank or a byte of UTF-8 at the end of a line; two empty lines; a
+ * line that begins like noise. */
+static uint64_t squeezable16(const char *at) {
+    bytes16 a, b, c;
+    memcpy(&a, at - 2, sizeof a);
+    memcpy(&b, at - 1, sizeof b);
+    memcpy(&c, at, sizeof c);
     bytes16 noise = (bytes16)((c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '='));
     bytes16 begins = (bytes16)(b == '\n') & (noise | (bytes16)(c == 0xe2));
     bytes16 ends = (bytes16)((c == '\n') & (((b <= ' ') & (b != '\n')) | (b >= 0x80)));
-    return (bytes16)((b == ' ') & (c == ' ')) | begins | ends |
-           (bytes16)((a == '\n') & (b == '\n') & (c == '\n'));
+    bytes16 found = (bytes16)((b == ' ') & (c == ' ')) | begins | ends |
+                    (bytes16)((a == '\n') & (b == '\n') & (c == '\n'));
+    uint64_t half[2];
+    memcpy(half, &found, sizeof half);
+    return half[0] | half[1];
 }
 
 /* Could anything here get shorter? A quick look that errs towards yes. */
 static bool may_squeeze(struct span s) {
-    if (s.len < 32 || !is_plain(s.at[0]) || !is_plain(s.at[1]) ||
-        (unsigned char)(s.at[s.len - 1] - '!') > '~' - '!')
-        return true;
-    bytes16 found = {0};
-    for (size_t i = 2; i < s.len; i += 16) {
-        const char *c = s.at + (i + 16 <= s.len ? i : s.len - 16);
-        found |= squeezable16(load16(c - 2), load16(c - 1), load16(c));
-    }
-    uint64_t half[2];
-    memcpy(half, &found, sizeof half);
-    return half[0] | half[1];
+    if (s.len < 32 || !is_plain(s.at[0]) || !is_plain(s.at[1])) return true;
+    if ((unsigned char)(s.at[s.len - 1] - '!') > '~' - '!') return true;
+    uint64_t found = 0;
+    for (size_t i = 2; i < s.len; i += 16)
+        found |= squeezable16(s.at + (i + 16 <= s.len ? i : s.len - 16));
+    return found;
 }
 
 static struct span squeeze(struct view *v, struct span text, bool careful) {
