@@ -118,8 +118,8 @@ void pass(const Row &row, const Corpus &c, Times &t) {
 }
 
 // One pass of each row warms up and does not count. Then each row has an equal share of the time,
-// but at least three passes. Rows that goals are about have four shares: a slow row has fewer passes
-// in a share and is disturbed more often in each, and that must not look like a goal met.
+// but at least three passes. Rows that goals are about have four shares: a slow row has fewer
+// passes in a share and is disturbed more often in each, and that must not look like a goal met.
 std::vector<RowResult> measure(const Rows &rows, const Corpus &c, double seconds) {
     double share = seconds / static_cast<double>(rows.list.size());
     std::vector<Times> times(rows.list.size());

@@ -2,8 +2,8 @@
 """Request bodies out of traces: extract.py [--format F] FILE... > bodies.jsonl
 
 A line of a trace is an object with the body under "request"; its bytes are cut out as they stand. A
-line without that member is a body already. FILE may be compressed with zstd (*.zst). --format takes only the traces that
-name this format."""
+line without that member is a body already. FILE may be compressed with zstd (*.zst). --format
+takes only the traces that name this format."""
 import argparse
 import json
 import subprocess

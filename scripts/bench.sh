@@ -49,7 +49,7 @@ if command -v node >/dev/null && command -v npm >/dev/null; then
     [ ! -f "$peers/package.json" ] ||
         set -- "$@" --node "$peers/peers.js" "$dir/${name}_chat.jsonl" "$dir/${name}_joined_chat.jsonl"
 fi
-[ -f "$peers/package.json" ] || echo "bench.sh: without node's rows: no node, no npm, or it cannot install" >&2
+[ -f "$peers/package.json" ] || echo "bench.sh: node's rows are left out: npm is missing or failed" >&2
 
 "$dir/bench" --seconds "${BENCH_SECONDS:-20}" "$@"
 case " $* " in *' --json '*) exit 0 ;; esac
