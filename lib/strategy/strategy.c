@@ -90,15 +90,20 @@ paucis_err paucis__pass_replace(struct pass *p, size_t part, struct span text, s
 
 /* ---- seen ---------------------------------------------------------------------------------- */
 
+/* Most texts are the only ones of their length, and then need not be hashed at all: the first of
+ * each length has an entry under the length, and only when a second comes do both get one under
+ * their hash. */
 struct seen_entry {
     struct span key;
     uint64_t hash;
     uint32_t part; /* NO_INDEX = free */
+    bool by_length;
+    bool hashed; /* by_length: this key also has an entry under its hash */
 };
 
 paucis_err paucis__seen_new(struct seen *s, struct view *v, size_t most) {
     size_t size = 4;
-    while (size < most * 2) size *= 2;
+    while (size < most * 4) size *= 2;
     s->at = paucis__arena_alloc(v->arena, size * sizeof *s->at);
     s->mask = size - 1;
     if (!s->at) return PAUCIS_E_NOMEM;
@@ -106,27 +111,58 @@ paucis_err paucis__seen_new(struct seen *s, struct view *v, size_t most) {
     return PAUCIS_OK;
 }
 
+static bool same_bytes(struct span a, struct span b) {
+    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
 /* Where the key is, or where it would go. */
-static struct seen_entry *seen_find(const struct seen *s, struct span key, uint64_t hash) {
+static struct seen_entry *seen_find(const struct seen *s, struct span key, uint64_t hash,
+                                    bool by_length) {
     size_t i = (size_t)hash & s->mask;
     for (;; i = (i + 1) & s->mask) {
         struct seen_entry *e = &s->at[i];
-        if (e->part == NO_INDEX ||
-            (e->hash == hash && e->key.len == key.len && memcmp(e->key.at, key.at, key.len) == 0))
-            return e;
+        if (e->part == NO_INDEX) return e;
+        if (e->hash != hash || e->by_length != by_length) continue;
+        if (by_length ? e->key.len == key.len : same_bytes(e->key, key)) return e;
     }
 }
 
+static struct seen_entry *seen_by_length(const struct seen *s, const struct view *v,
+                                         struct span key, uint64_t *hash) {
+    *hash = ((uint64_t)key.len ^ v->seed) * 0x9e3779b97f4a7c15ULL >> 20;
+    return seen_find(s, key, *hash, true);
+}
+
+static struct seen_entry *seen_by_hash(const struct seen *s, const struct view *v, struct span key,
+                                       uint64_t *hash) {
+    *hash = hash_bytes(key, v->seed);
+    return seen_find(s, key, *hash, false);
+}
+
 size_t paucis__seen_add(struct seen *s, struct view *v, struct span key, size_t part) {
-    uint64_t hash = hash_bytes(key, v->seed);
-    struct seen_entry *e = seen_find(s, key, hash);
+    uint64_t hash;
+    struct seen_entry *first = seen_by_length(s, v, key, &hash);
+    if (first->part == NO_INDEX) {
+        *first = (struct seen_entry){key, hash, (uint32_t)part, true, false};
+        return NO_INDEX;
+    }
+    if (!first->hashed) {
+        struct seen_entry *e = seen_by_hash(s, v, first->key, &hash);
+        *e = (struct seen_entry){first->key, hash, first->part, false, true};
+        first->hashed = true;
+    }
+    struct seen_entry *e = seen_by_hash(s, v, key, &hash);
     if (e->part != NO_INDEX) return e->part;
-    *e = (struct seen_entry){key, hash, (uint32_t)part};
+    *e = (struct seen_entry){key, hash, (uint32_t)part, false, true};
     return NO_INDEX;
 }
 
 bool paucis__seen_has(const struct seen *s, const struct view *v, struct span key) {
-    return seen_find(s, key, hash_bytes(key, v->seed))->part != NO_INDEX;
+    uint64_t hash;
+    const struct seen_entry *first = seen_by_length(s, v, key, &hash);
+    if (first->part == NO_INDEX || !first->hashed)
+        return first->part != NO_INDEX && same_bytes(first->key, key);
+    return seen_by_hash(s, v, key, &hash)->part != NO_INDEX;
 }
 
 paucis_err paucis__referred_parts(struct view *v, const bool **referred) {
