@@ -321,9 +321,7 @@ static paucis_edit api_edit(const struct view *v, const struct edit *x) {
                        .before = paucis__edit_before(v, x),
                        .after = x->after,
                        .text_len = x->text.len};
-    if (x->op == EDIT_INSERT) { /* stands behind the message ahead of it */
-        out.message = m->last;
-        out.part = SIZE_MAX;
+    if (x->op == EDIT_INSERT) { /* stands behind the body's message ahead of it */
         out.pos = json_to(v->j, view_message(v, m->last)->last);
         return out;
     }

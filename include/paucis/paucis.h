@@ -166,7 +166,7 @@ typedef struct paucis_edit {
     const char *strategy; /* who wanted it */
     const char *reason;   /* why, in a few words */
     size_t message, part; /* place in the view before any edit; part SIZE_MAX = whole message;
-                             an insert stands right behind that message */
+                             inserted messages are numbered after all others, pos says where */
     const char *role;     /* of that message */
     const char *kind;     /* of that part */
     size_t pos, len;      /* the bytes of the body it concerns */
