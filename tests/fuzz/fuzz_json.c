@@ -119,8 +119,10 @@ static void check_pointers(const struct json *j, struct mem *m) {
         if (i % 3 == 0 && n < MANY) want[n++] = (uint32_t)i; /* a place may be wanted twice */
     }
     FUZZ_CHECK(paucis__json_pointers(j, &arena, want, n, pointer) == PAUCIS_OK);
+    size_t total = 0; /* bytes of paths so far: long ones may end at something that holds the node */
     for (size_t i = 0; i < n; i++) {
         size_t at = 0;
+        total += strlen(pointer[i]) + 1;
         for (const char *p = pointer[i]; *p;) {
             FUZZ_CHECK(*p == '/');
             size_t len = strcspn(++p, "/");
@@ -128,7 +130,8 @@ static void check_pointers(const struct json *j, struct mem *m) {
             FUZZ_CHECK(at);
             p += len;
         }
-        FUZZ_CHECK(at == want[i]);
+        bool holds = at <= want[i] && want[i] < json_next(j, at);
+        FUZZ_CHECK(at == want[i] || (holds && total > 4 * j->size));
     }
     paucis__arena_free(&arena);
 }
