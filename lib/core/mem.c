@@ -104,7 +104,7 @@ void paucis__arena_free(struct arena *a) {
 void *paucis__vec_grow(struct mem *m, void *at, size_t elem, size_t *cap, size_t count,
                        size_t extra) {
     if (extra > SIZE_MAX / 2 / elem - count) return at;
-    size_t want = count + count / 2 + 16;
+    size_t want = count + count / 4 + 16; /* more often, but less of it stays unused */
     if (want < count + extra) want = count + extra;
     if (want > SIZE_MAX / 2 / elem) want = count + extra;
     void *p = paucis__mem_resize(m, at, *cap * elem, want * elem);
