@@ -119,7 +119,7 @@ static void check_pointers(const struct json *j, struct mem *m) {
         if (i % 3 == 0 && n < MANY) want[n++] = (uint32_t)i; /* a place may be wanted twice */
     }
     FUZZ_CHECK(paucis__json_pointers(j, &arena, want, n, pointer) == PAUCIS_OK);
-    size_t total = 0; /* bytes of paths so far: long ones may end at something that holds the node */
+    size_t total = 0; /* bytes of paths so far; long ones may end at what holds the node */
     for (size_t i = 0; i < n; i++) {
         size_t at = 0;
         total += strlen(pointer[i]) + 1;
