@@ -35,11 +35,13 @@ const char *words_at(enum words w, size_t i) {
     static table_fn *const tables[] = {[WORDS_FORMAT] = paucis_format_at,
                                        [WORDS_POLICY] = paucis_policy_at,
                                        [WORDS_STRATEGY] = paucis_strategy_at,
+                                       [WORDS_LEVEL] = paucis_level_at,
+                                       [WORDS_PRICE] = price_row,
                                        [WORDS_OPTION] = paucis_option_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
-    static const char *const listed[] = {"formats", "policies", "strategies", "options",
-                                         "rules",   "kernels",  NULL};
+    static const char *const listed[] = {"formats", "policies", "levels", "forms",   "strategies",
+                                         "prices",  "options",  "rules",  "kernels", NULL};
     static const char *const *const lists[] = {
         [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;
@@ -229,8 +231,8 @@ static bool fits(const struct args *a) {
             usage_error("command '%s' takes no option '--%s'", a->command->name, f->name);
             return false;
         }
-        bool one_word =
-            f->words == WORDS_FORMAT || f->words == WORDS_POLICY || f->words == WORDS_COLOR;
+        bool one_word = f->words == WORDS_FORMAT || f->words == WORDS_POLICY ||
+                        f->words == WORDS_LEVEL || f->words == WORDS_COLOR;
         if (one_word && a->value[i] && !known_word(f->words, f->name, a->value[i])) return false;
     }
     return true;

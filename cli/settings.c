@@ -75,6 +75,19 @@ static bool values_fit(const paucis_opts *opts) {
     return fits;
 }
 
+/* A row of the table by its name, or of a file: FILE for its first row, FILE:NAME for another. */
+bool price_find(const char *text, const paucis_price **named, paucis_price *read) {
+    for (size_t i = 0; (*named = paucis_price_at(i)); i++)
+        if (strcmp((*named)->name, text) == 0) return true;
+    (void)read;
+    usage_error("no price '%s'", text);
+    return false;
+}
+
+static bool price_read(struct settings *s, const char *text) {
+    return !text || price_find(text, &s->opts.price, &s->price);
+}
+
 bool settings_read(struct settings *s, const struct args *a) {
     bool budget = false;
     *s = (struct settings){0};
@@ -94,6 +107,8 @@ bool settings_read(struct settings *s, const struct args *a) {
         usage_error("compact_to_budget needs --budget");
         return false;
     }
+    if (!price_read(s, a->value[FLAG_PRICE])) return false;
+    s->opts.level = a->value[FLAG_LEVEL];
     s->opts.format = a->value[FLAG_FORMAT];
     s->opts.policy = policy;
     s->opts.strategies = a->value[FLAG_STRATEGY];

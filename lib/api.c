@@ -1,7 +1,8 @@
-/* The only file that implements paucis.h: checks arguments, runs the stages in order, hands out
+/* Implements paucis.h but for sessions: checks arguments, runs the stages in order, hands out
  * results. One direction: json -> format -> view -> policy -> check -> write. */
 #include <stdlib.h>
 
+#include "api.h"
 #include "core/os.h"
 #include "json/json_pointer.h"
 #include "plan/run.h"
@@ -19,9 +20,11 @@ struct paucis_ctx {
     struct json_name_table names;
     struct arena arena;         /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
+    struct fold fold;           /* the stable policy's */
     struct check check, after;  /* of the body as it came, and of the view with its edits */
     struct splices splices;
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
+    VEC(paucis_part) read; /* as little */
     VEC(char) out;
 };
 
@@ -74,7 +77,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     memset(*out, 0, sizeof **out);
     paucis_ctx *c = *out;
     c->mem = mem;
-    c->arena.mem = &c->mem;
+    c->arena.mem = c->fold.mem = c->fold.rent.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;
@@ -94,9 +97,11 @@ void paucis_ctx_free(paucis_ctx *c) {
     if (!c) return;
     document_free(&c->doc, &c->mem);
     document_free(&c->other, &c->mem);
+    paucis__fold_free(&c->fold);
     VEC_FREE(&c->mem, c->check.breaks);
     VEC_FREE(&c->mem, c->after.breaks);
     VEC_FREE(&c->mem, c->plan);
+    VEC_FREE(&c->mem, c->read);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
     paucis__arena_free(&c->arena);
@@ -124,9 +129,8 @@ static bool api_opts(paucis_opts *mine, const paucis_opts *given) {
     return given->size >= sizeof given->size;
 }
 
-/* The caller's options as this version knows them, and what they mean. */
-static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
-                               paucis_error *e) {
+paucis_err paucis__api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
+                                paucis_error *e) {
     if (!api_opts(mine, given)) return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
     return paucis__settings_read(s, mine, e);
 }
@@ -162,7 +166,7 @@ static paucis_err api_read(paucis_ctx *c, struct document *d, const struct setti
 /* Whether this failure to read still lets the body pass unchanged. */
 static bool api_may_pass(const paucis_ctx *c, paucis_err err, const struct settings *s) {
     bool well_formed = err == PAUCIS_E_FORMAT || (err == PAUCIS_E_LIMIT && c->doc.view.format);
-    return well_formed && (!s->count || (s->flags & PAUCIS_PASS_THROUGH));
+    return well_formed && (!settings_edit(s) || (s->flags & PAUCIS_PASS_THROUGH));
 }
 
 static void api_count(paucis_stats *st, const struct settings *s, const struct counts *counts,
@@ -192,7 +196,7 @@ static size_t api_edits(const struct view *v) {
 }
 
 /* Strategies, rules and splices over a view that has been read. */
-static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_opts *o,
+static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *o,
                           paucis_stats *st) {
     struct view *v = &c->doc.view;
     struct counts counts[MAX_STRATEGIES];
@@ -200,13 +204,13 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     st->messages_in = st->messages_out = v->order.count;
     if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
     bool all = s->flags & PAUCIS_WITH_BREAKS;
-    if (s->count || all) {
+    if (settings_edit(s) || all) {
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
         st->breaks = c->check.total;
     }
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
-    if (!s->count) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, s, counts));
+    if (!settings_edit(s)) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     api_count(st, s, counts, o);
@@ -226,7 +230,7 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     c->plan.count = 0;
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
-    PAUCIS_TRY(api_settings(&s, &o, given, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->policy = s.policy ? s.policy->name : NULL;
@@ -250,7 +254,7 @@ size_t paucis_bound(size_t n, const paucis_opts *given) {
     struct settings s;
     paucis_opts o;
     paucis_error e;
-    if (api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
+    if (paucis__api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
     /* The most that classic edits can add is a marker with an id for every part, each byte of it
      * escaped; a part takes at least 11 bytes of JSON. */
     size_t parts = n / 11 + 1, marker = 6 * (MAX_MARKER_ID + 256);
@@ -375,6 +379,84 @@ paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
     return PAUCIS_OK;
 }
 
+/* ---- read ---------------------------------------------------------------------------------- */
+
+/* The blocks of a result joined by newlines, for readers who look at lines. */
+static paucis_err api_part_text(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE) {
+        *text = json_raw(v->j, p->node);
+        return PAUCIS_OK;
+    }
+    if (p->kind != PART_RESULT || p->nslots < 2) return paucis__view_text(v, part, text);
+    char *joined = paucis__arena_alloc(v->arena, paucis__view_original_len(v, part) + p->nslots);
+    size_t n = 0;
+    if (!joined) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < p->nslots; i++) {
+        struct span block = paucis__view_string(v, v->slots.at[p->slot + i].node);
+        if (!block.at) return PAUCIS_E_NOMEM;
+        if (i) joined[n++] = '\n';
+        memcpy(joined + n, block.at, block.len);
+        n += block.len;
+    }
+    *text = span_of(joined, n);
+    return PAUCIS_OK;
+}
+
+static paucis_err api_part(paucis_ctx *c, size_t i, paucis_part *out) {
+    struct view *v = &c->doc.view;
+    const struct part *p = view_part(v, i);
+    struct span text, id = paucis__view_string(v, p->id), name = paucis__view_string(v, p->name);
+    PAUCIS_TRY(api_part_text(v, i, &text));
+    *out = (paucis_part){.message = p->message,
+                         .role = paucis__role_name(view_message(v, p->message)->role),
+                         .kind = paucis__kind_name(p->kind),
+                         .id = api_own(c, id),
+                         .name = api_own(c, name),
+                         .text = api_own(c, text),
+                         .id_len = id.len,
+                         .name_len = name.len,
+                         .text_len = text.len};
+    if (!out->id || !out->name || !out->text) return PAUCIS_E_NOMEM;
+    unsigned may = p->kind == PART_THINKING ? PART_MAY_DROP : PART_MAY_REPLACE;
+    bool frozen = view_is_frozen(v, view_message(v, p->message));
+    if (!(p->flags & may) || frozen || v->locked) out->flags |= PAUCIS_PART_FIXED;
+    if (p->flags & PART_ERROR) out->flags |= PAUCIS_PART_ERROR;
+    if (p->node) {
+        out->pos = json_from(v->j, p->node);
+        out->len = json_to(v->j, p->node) - out->pos;
+    }
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_read(paucis_ctx *c, const char *in, size_t n, const paucis_opts *given,
+                       size_t *nparts, paucis_error *e) {
+    struct settings s;
+    paucis_opts o;
+    paucis_error error;
+    if (!e) e = &error;
+    if (nparts) *nparts = 0;
+    if (!c || !nparts || (!in && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
+    paucis__arena_reset(&c->arena);
+    c->read.count = 0;
+    PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
+    size_t count = c->doc.view.parts.count;
+    if (!VEC_ROOM(&c->mem, c->read, count)) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    for (; c->read.count < count; c->read.count++)
+        if (api_part(c, c->read.count, &c->read.at[c->read.count]))
+            return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    *nparts = count;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_read_get(const paucis_ctx *c, size_t i, paucis_part *out) {
+    if (!c || !out || i >= c->read.count) return PAUCIS_E_ARG;
+    *out = c->read.at[i];
+    return PAUCIS_OK;
+}
+
 /* ---- check --------------------------------------------------------------------------------- */
 
 /* The breaks for the caller, with pointers, in order of their place in the body. */
@@ -426,7 +508,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     c->plan.count = 0;
-    PAUCIS_TRY(api_settings(&s, &mine, o, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     paucis_err err = paucis__check_run(&c->check, &c->doc.view, CHECK_ALL);
@@ -446,6 +528,18 @@ const paucis_info *paucis_format_at(size_t i) {
 const paucis_info *paucis_policy_at(size_t i) {
     for (size_t k = 0; paucis__policies[k].name; k++)
         if (k == i) return &paucis__policies[k].info;
+    return NULL;
+}
+
+const paucis_info *paucis_level_at(size_t i) {
+    for (const struct level *l = paucis__levels; l->name; l++)
+        if (i-- == 0) return &l->info;
+    return NULL;
+}
+
+const paucis_info *paucis_form_at(size_t i) {
+    for (const struct form_kind *const *k = paucis__form_kinds; *k; k++)
+        if (i-- == 0) return &(*k)->info;
     return NULL;
 }
 

@@ -1,0 +1,428 @@
+/* See fold.h. Sizes are tokens of four bytes and prices thousandths, all integers: a decision must
+ * come out the same everywhere and for ever.
+ *
+ * The gain of a cut at p is kept in the rent tree without the price of what follows p, which grows
+ * with every part for all p alike: the tree has, for each p, the rent of the stale parts from p on
+ * plus (write - read) * (what need not be written again); a cut pays when that reaches
+ * (write - read) * (everything). */
+#include "stable/fold.h"
+
+#include <string.h>
+
+#define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
+#define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
+#define MAX_REFERENCE_ID 128
+
+static int64_t rewrite_price(const struct fold *f) {
+    return (int64_t)f->limits.price.write - (int64_t)f->limits.price.read;
+}
+
+static int64_t size_now(const struct fold_part *p) {
+    if (p->form == FORM_GONE) return 0;
+    return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
+}
+
+static bool has_reach(const struct fold *f) {
+    return f->limits.price.match == PAUCIS_MATCH_BREAKPOINTS;
+}
+
+static void gain_add(struct fold *f, size_t from, size_t to, int64_t slope, int64_t at_zero) {
+    if (from < to && (slope || at_zero))
+        paucis__rent_add(&f->rent, from, to, (struct line){slope, at_zero});
+}
+
+/* Leaves up to and with this part, or up to where it would stand. */
+static size_t leaves_to(const struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    return p->leaf + (p->leaf < f->leaves.count && f->leaves.at[p->leaf] == part);
+}
+
+static bool is_candidate(const struct fold *f, size_t leaf) {
+    return f->candidates.at[leaf / 64] >> (leaf % 64) & 1;
+}
+
+static void set_candidate(struct fold *f, size_t leaf, bool is) {
+    if (is_candidate(f, leaf) == is) return;
+    f->candidates.at[leaf / 64] ^= (uint64_t)1 << (leaf % 64);
+    paucis__rent_candidate(&f->rent, leaf, is);
+}
+
+/* ---- adding -------------------------------------------------------------------------------- */
+
+/* May this part ever take another form? */
+static bool may_be_cut(const struct fold *f, const struct fold_part *p) {
+    if (!(p->flags & FOLD_OPEN)) return false;
+    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !f->limits.bound);
+}
+
+static paucis_err add_leaf(struct fold *f, size_t part) {
+    size_t leaf = f->leaves.count;
+    if (!VEC_ROOM(f->mem, f->leaves, 1)) return PAUCIS_E_NOMEM;
+    if (leaf % 64 == 0) {
+        if (!VEC_ROOM(f->mem, f->candidates, 1)) return PAUCIS_E_NOMEM;
+        f->candidates.at[f->candidates.count++] = 0;
+    }
+    PAUCIS_TRY(paucis__rent_room(&f->rent, leaf + 1));
+    f->leaves.at[f->leaves.count++] = (uint32_t)part;
+    gain_add(f, leaf, leaf + 1, 0, rewrite_price(f) * f->size);
+    return PAUCIS_OK;
+}
+
+/* On bound models thinking behind a cut goes. It need not be written again then, but while the
+ * model is still at it its loss counts too. */
+static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bool in_loop) {
+    int64_t size = size_now(p), lost = (int64_t)f->limits.thought * f->limits.price.write;
+    return size * (rewrite_price(f) - (in_loop ? lost : 0));
+}
+
+static bool is_bound(const struct fold *f, const struct fold_part *p) {
+    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
+}
+
+/* A user speaks: a new tool loop begins, and the thinking of the old one is no longer present. */
+static void begin_loop(struct fold *f) {
+    for (size_t i = f->loop; f->limits.bound && i < f->parts.count; i++) {
+        const struct fold_part *p = &f->parts.at[i];
+        if (!is_bound(f, p)) continue;
+        int64_t change = thinking_gain(f, p, false) - thinking_gain(f, p, true);
+        gain_add(f, 0, leaves_to(f, i), 0, change);
+    }
+    f->loop = f->parts.count;
+    f->loop_first = NO_INDEX;
+    f->floor = f->hard_floor;
+}
+
+/* Bound thinking in the first assistant message of the loop must stay (B-R17), so no cut may fall
+ * before it; nor ever before thinking that cannot go. */
+static paucis_err add_bound(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
+    bool stays = f->limits.keep_thinking || !(p->flags & FOLD_OPEN);
+    if (stays) f->hard_floor = f->leaves.count;
+    if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
+    if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
+    gain_add(f, 0, f->leaves.count, 0, thinking_gain(f, p, true));
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
+    if (!VEC_ROOM(f->mem, f->parts, 1)) return PAUCIS_E_NOMEM;
+    size_t i = f->parts.count;
+    if (part->role == ROLE_USER && part->kind != PART_RESULT) begin_loop(f);
+    struct fold_part *p = &f->parts.at[f->parts.count++];
+    *p = *part;
+    p->form = FORM_FULL;
+    p->refers = p->chain = NO_INDEX;
+    p->leaf = (uint32_t)f->leaves.count;
+    if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
+    if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
+    if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
+    f->size += size_now(p);
+    if (f->head == f->size - size_now(p) && p->role == ROLE_SYSTEM) f->head = f->size;
+    f->messages = p->message + 1;
+    return PAUCIS_OK;
+}
+
+/* ---- taking a form ------------------------------------------------------------------------- */
+
+/* What the other parts gain or lose when a part changes its size. */
+static void resize(struct fold *f, size_t part, int64_t before, int64_t after) {
+    int64_t change = after - before;
+    size_t behind = leaves_to(f, part);
+    f->size += change;
+    if (part < f->deep) f->deep_size += change;
+    size_t first_near = f->deep < f->parts.count ? f->parts.at[f->deep].leaf : f->leaves.count;
+    size_t from = behind > first_near ? behind : first_near;
+    gain_add(f, from, f->leaves.count, 0, rewrite_price(f) * change);
+}
+
+/* A stale part's rent, to be added (1) or taken back (-1) for all places up to it. */
+static void pay_rent(struct fold *f, size_t part, int64_t sign) {
+    const struct fold_part *p = &f->parts.at[part];
+    int64_t saved = size_now(p) - fold_tokens(p->brief.len);
+    int64_t rate = (int64_t)f->limits.price.read * saved;
+    gain_add(f, 0, p->leaf + 1u, sign * rate,
+             sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
+}
+
+paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
+                             const char *reason) {
+    struct fold_part *p = &f->parts.at[part];
+    if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
+    if (p->flags & FOLD_STALE) {
+        pay_rent(f, part, -1);
+        set_candidate(f, p->leaf, false);
+        p->flags &= (uint8_t)~FOLD_STALE;
+    }
+    if (is_bound(f, p) && form == FORM_GONE)
+        gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
+    int64_t before = size_now(p);
+    p->form = (uint8_t)form;
+    p->now = text;
+    p->reason = reason;
+    resize(f, part, before, size_now(p));
+    f->changed.at[f->changed.count++] = (uint32_t)part;
+    return PAUCIS_OK;
+}
+
+/* ---- being born ---------------------------------------------------------------------------- */
+
+struct fold_seen {
+    uint64_t hash;
+    struct span key;
+    uint32_t part; /* NO_INDEX = free */
+};
+
+static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
+    for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
+        struct fold_seen *s = &f->seen[i];
+        if (s->part == NO_INDEX) return s;
+        if (s->hash == hash && s->key.len == key.len && !memcmp(s->key.at, key.at, key.len))
+            return s;
+    }
+}
+
+static paucis_err seen_room(struct fold *f) {
+    if (2 * (f->seen_count + 1) <= f->seen_size) return PAUCIS_OK;
+    struct fold old = *f;
+    size_t size = f->seen_size ? 2 * f->seen_size : 64;
+    struct fold_seen *seen = paucis__mem_resize(f->mem, NULL, 0, size * sizeof *seen);
+    if (!seen) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
+    f->seen = seen;
+    f->seen_size = size;
+    for (size_t i = 0; i < old.seen_size; i++)
+        if (old.seen[i].part != NO_INDEX)
+            *seen_slot(f, old.seen[i].hash, old.seen[i].key) = old.seen[i];
+    paucis__mem_resize(f->mem, old.seen, old.seen_size * sizeof *seen, 0);
+    return PAUCIS_OK;
+}
+
+/* The part that has this text and stands whole, or NO_INDEX; from now on it is `part` then. */
+static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
+    struct span key;
+    *twin = NO_INDEX;
+    PAUCIS_TRY(f->source.key(f->source.ud, part, &key));
+    PAUCIS_TRY(seen_room(f));
+    uint64_t hash = hash_bytes(key, f->forms.seed);
+    struct fold_seen *s = seen_slot(f, hash, key);
+    if (s->part != NO_INDEX && f->parts.at[s->part].form == FORM_FULL) {
+        *twin = s->part;
+        return PAUCIS_OK;
+    }
+    f->seen_count += s->part == NO_INDEX;
+    *s = (struct fold_seen){hash, key, (uint32_t)part};
+    return PAUCIS_OK;
+}
+
+/* An id that a reader can tell from the words around it. */
+static bool is_plain_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++)
+        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
+    return id.len && id.len <= MAX_REFERENCE_ID;
+}
+
+static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
+    struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
+    if (!is_plain_id(t->id)) return PAUCIS_OK;
+    struct span text =
+        paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
+    if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    p->chain = t->refers;
+    p->refers = twin;
+    t->refers = (uint32_t)part;
+    return PAUCIS_OK;
+}
+
+static paucis_err cap(struct fold *f, size_t part) {
+    struct span text, capped;
+    PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, text, f->limits.cap, &capped));
+    if (capped.len >= text.len) return PAUCIS_OK;
+    return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
+}
+
+/* What forms want to know of a new text. */
+static paucis_err show(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    struct span text;
+    if (!f->forms.kind->born || p->kind == PART_MEDIA || p->kind == PART_OPAQUE ||
+        p->kind == PART_THINKING)
+        return PAUCIS_OK;
+    PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
+    enum form_source source = p->kind == PART_RESULT ? SOURCE_RESULT
+                              : p->kind == PART_CALL ? SOURCE_CALL
+                                                     : SOURCE_PROSE;
+    return f->forms.kind->born(&f->forms, source, text);
+}
+
+static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
+    struct fold_part *p = &f->parts.at[part];
+    PAUCIS_TRY(show(f, part));
+    if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
+    uint32_t twin = NO_INDEX;
+    if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
+    if (quiet) return PAUCIS_OK;
+    if (twin != NO_INDEX) return refer(f, part, twin);
+    return f->limits.cap && p->len > f->limits.cap ? cap(f, part) : PAUCIS_OK;
+}
+
+/* ---- growing stale ------------------------------------------------------------------------- */
+
+static paucis_err become_stale(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    struct span text;
+    p->brief = SPAN("");
+    if (p->kind == PART_RESULT) {
+        if (p->len < LEAST_BRIEF) return PAUCIS_OK;
+        PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
+        PAUCIS_TRY(f->forms.kind->brief(&f->forms, text, p->flags & FOLD_ERROR, &p->brief));
+    }
+    if (fold_tokens(p->brief.len) >= size_now(p)) return PAUCIS_OK;
+    p->flags |= FOLD_STALE;
+    p->since = f->turn;
+    pay_rent(f, part, 1);
+    set_candidate(f, p->leaf, true);
+    return PAUCIS_OK;
+}
+
+/* A part has left the window. A text is as young as the newest part that points to it. */
+static paucis_err grow_old(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    if (p->form == FORM_REFERENCE) {
+        size_t twin = p->refers;
+        return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
+    }
+    bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
+    return young ? PAUCIS_OK : become_stale(f, part);
+}
+
+static paucis_err age(struct fold *f) {
+    uint64_t old = f->messages > f->limits.window ? f->messages - f->limits.window : 0;
+    if (old > f->requested) old = f->requested; /* what nobody has seen yet is not old */
+    for (; f->aged < f->born && f->parts.at[f->aged].message < old; f->aged++) {
+        const struct fold_part *p = &f->parts.at[f->aged];
+        if (p->kind == PART_RESULT && (p->flags & FOLD_OPEN)) PAUCIS_TRY(grow_old(f, f->aged));
+    }
+    for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
+         f->aged_thinking++) {
+        const struct fold_part *p = &f->parts.at[f->aged_thinking];
+        if (p->kind == PART_THINKING && may_be_cut(f, p))
+            PAUCIS_TRY(become_stale(f, f->aged_thinking));
+    }
+    return PAUCIS_OK;
+}
+
+/* Entries so far back that no breakpoint will find them. */
+static void recede(struct fold *f) {
+    size_t reach = f->limits.price.lookback;
+    if (!has_reach(f) || f->parts.count <= reach) return;
+    for (; f->deep < f->parts.count - reach; f->deep++) {
+        const struct fold_part *p = &f->parts.at[f->deep];
+        if (leaves_to(f, f->deep) > p->leaf)
+            gain_add(f, p->leaf, p->leaf + 1u, 0, rewrite_price(f) * (f->head - f->deep_size));
+        f->deep_size += size_now(p);
+    }
+}
+
+/* ---- cutting ------------------------------------------------------------------------------- */
+
+/* References to a text that is whole no more. They stand behind it and are old themselves. */
+static paucis_err retell(struct fold *f, size_t part) {
+    uint32_t next;
+    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
+        next = f->parts.at[i].chain;
+        struct span text =
+            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
+                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        if (!text.at) return PAUCIS_E_NOMEM;
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
+    }
+    f->parts.at[part].refers = NO_INDEX;
+    return PAUCIS_OK;
+}
+
+static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
+    int64_t saved = size_now(p) - fold_tokens(p->brief.len);
+    return (int64_t)f->limits.price.read * saved * (f->turn - p->since + 1);
+}
+
+static paucis_err shorten(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    f->cut.rent += rent_paid(f, p);
+    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
+    enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
+    const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
+                         : p->flags & FOLD_SUPERSEDED ? "superseded"
+                                                      : "older than the window";
+    return paucis__fold_take(f, part, form, p->brief, reason);
+}
+
+/* Everything stale from this leaf on takes its short form; bound thinking behind it goes. */
+static paucis_err cut_at(struct fold *f, size_t leaf) {
+    for (size_t i = leaf; i < f->leaves.count; i++) {
+        if (i % 64 == 0 && !f->candidates.at[i / 64])
+            i += 63;
+        else if (is_candidate(f, i))
+            PAUCIS_TRY(shorten(f, f->leaves.at[i]));
+    }
+    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > f->leaves.at[leaf])
+        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
+                                     "bound to what was cut"));
+    f->cuts++;
+    return PAUCIS_OK;
+}
+
+static paucis_err rent_or_buy(struct fold *f) {
+    int64_t gain, all = rewrite_price(f) * f->size;
+    size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
+    if (leaf == SIZE_MAX || !f->limits.cuts) return PAUCIS_OK;
+    f->cut.part = f->leaves.at[leaf];
+    PAUCIS_TRY(cut_at(f, leaf));
+    f->cut.price = f->cut.rent - (gain - all);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_request(struct fold *f, bool last) {
+    bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
+                 (f->limits.sent && !last) || f->size < (int64_t)f->limits.gate;
+    f->changed.count = 0;
+    f->cut = (struct fold_cut){.part = SIZE_MAX};
+    paucis__rent_turn(&f->rent, ++f->turn);
+    for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(be_born(f, f->born, quiet));
+    recede(f);
+    PAUCIS_TRY(age(f));
+    if (!quiet) PAUCIS_TRY(rent_or_buy(f));
+    f->requested = f->messages;
+    return PAUCIS_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+void paucis__fold_clear(struct fold *f) {
+    f->parts.count = f->leaves.count = f->candidates.count = f->changed.count = f->thoughts.count =
+        0;
+    for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
+    paucis__rent_free(&f->rent);
+    if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
+    f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
+    f->floor = f->hard_floor = 0;
+    f->deep_size = f->turn = f->size = f->head = 0;
+    f->messages = f->requested = 0;
+    f->loop_first = NO_INDEX;
+    f->cuts = 0;
+    f->cut = (struct fold_cut){.part = SIZE_MAX};
+}
+
+void paucis__fold_free(struct fold *f) {
+    paucis__fold_clear(f);
+    VEC_FREE(f->mem, f->parts);
+    VEC_FREE(f->mem, f->leaves);
+    VEC_FREE(f->mem, f->candidates);
+    VEC_FREE(f->mem, f->changed);
+    VEC_FREE(f->mem, f->thoughts);
+    paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
+    f->seen = NULL;
+    f->seen_size = 0;
+}

@@ -1,0 +1,43 @@
+/* Forms: what a result looks like when it is shortened. A kind of form is one file that exports one
+ * of these, and one row in forms.def; the fold decides when, a form decides what stays.
+ *
+ * A form is a pure function of the parts it was shown and of the order in which it was asked. */
+#ifndef PAUCIS_FORM_H
+#define PAUCIS_FORM_H
+
+#include <stdbool.h>
+
+#include "core/hash.h"
+#include "core/words.h"
+
+enum form_source { SOURCE_PROSE, SOURCE_CALL, SOURCE_RESULT }; /* what a text is part of */
+
+struct forms;
+
+struct form_kind {
+    TABLE_ROW; /* name, summary */
+    /* A text is sent for the first time. NULL if the kind does not care. */
+    paucis_err (*born)(struct forms *f, enum form_source source, struct span text);
+    /* The short form of a stale result; *out = text if there is none that is worth it. The first
+     * line of a result that says the call failed stays. */
+    paucis_err (*brief)(struct forms *f, struct span text, bool failed, struct span *out);
+    /* A result of more than `cap` bytes cut to about that, before it is sent for the first time. */
+    paucis_err (*capped)(struct forms *f, struct span text, size_t cap, struct span *out);
+    void (*free)(struct forms *f);
+};
+
+struct forms {
+    const struct form_kind *kind;
+    struct mem *mem;
+    struct arena *arena; /* for the texts handed out */
+    uint64_t seed;       /* for hash tables */
+    uint64_t keep;       /* the dial: how much stays, 0 to 100 */
+    void *state;         /* the kind's own */
+};
+
+extern const struct form_kind *const paucis__form_kinds[]; /* NULL ends; the first is the default */
+
+/* Lines in a text; a last one without a newline counts. */
+uint64_t paucis__form_lines(struct span text);
+
+#endif
