@@ -22,6 +22,15 @@ static int64_t size_now(const struct fold_part *p) {
     return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
 }
 
+static bool is_bound(const struct fold *f, const struct fold_part *p) {
+    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
+}
+
+/* Bound thinking that a cut before it removes. */
+static bool goes_with_cut(const struct fold *f, const struct fold_part *p) {
+    return is_bound(f, p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
+}
+
 static bool has_reach(const struct fold *f) {
     return f->limits.price.match == PAUCIS_MATCH_BREAKPOINTS;
 }
@@ -45,6 +54,17 @@ static void set_candidate(struct fold *f, size_t leaf, bool is) {
     if (is_candidate(f, leaf) == is) return;
     f->candidates.at[leaf / 64] ^= (uint64_t)1 << (leaf % 64);
     paucis__rent_candidate(&f->rent, leaf, is);
+}
+
+/* Keeps the sums right after a part's form or flags have changed. */
+static void sum_up(struct fold *f, size_t part, int64_t size_before) {
+    struct fold_part *p = &f->parts.at[part];
+    int64_t again = size_now(p);
+    if (p->flags & FOLD_STALE) again = fold_tokens(p->brief.len);
+    if (goes_with_cut(f, p)) again = 0;
+    sums_change(&f->again, part, again - p->again);
+    sums_change(&f->now, part, size_now(p) - size_before);
+    p->again = again;
 }
 
 /* ---- adding -------------------------------------------------------------------------------- */
@@ -75,10 +95,6 @@ static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bo
     return size * (rewrite_price(f) - (in_loop ? lost : 0));
 }
 
-static bool is_bound(const struct fold *f, const struct fold_part *p) {
-    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
-}
-
 /* A user speaks: a new tool loop begins, and the thinking of the old one is no longer present. */
 static void begin_loop(struct fold *f) {
     for (size_t i = f->loop; f->limits.bound && i < f->parts.count; i++) {
@@ -97,7 +113,7 @@ static void begin_loop(struct fold *f) {
 static paucis_err add_bound(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
-    bool stays = f->limits.keep_thinking || !(p->flags & FOLD_OPEN);
+    bool stays = !goes_with_cut(f, p);
     if (stays) f->hard_floor = f->leaves.count;
     if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
     if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
@@ -106,18 +122,23 @@ static paucis_err add_bound(struct fold *f, size_t part) {
 }
 
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
-    if (!VEC_ROOM(f->mem, f->parts, 1)) return PAUCIS_E_NOMEM;
+    if (!VEC_ROOM(f->mem, f->parts, 1) || !sums_append(&f->now, f->mem, 0) ||
+        !sums_append(&f->again, f->mem, 0))
+        return PAUCIS_E_NOMEM;
     size_t i = f->parts.count;
     if (part->role == ROLE_USER && part->kind != PART_RESULT) begin_loop(f);
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
     p->refers = p->chain = NO_INDEX;
+    p->again = 0;
     p->leaf = (uint32_t)f->leaves.count;
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
     if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
+    sum_up(f, i, 0);
     f->size += size_now(p);
+    f->raw += size_now(p);
     if (f->head == f->size - size_now(p) && p->role == ROLE_SYSTEM) f->head = f->size;
     f->messages = p->message + 1;
     return PAUCIS_OK;
@@ -161,6 +182,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     p->now = text;
     p->reason = reason;
     resize(f, part, before, size_now(p));
+    sum_up(f, part, before);
     f->changed.at[f->changed.count++] = (uint32_t)part;
     return PAUCIS_OK;
 }
@@ -238,7 +260,7 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
 static paucis_err cap(struct fold *f, size_t part) {
     struct span text, capped;
     PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
-    PAUCIS_TRY(f->forms.kind->capped(&f->forms, text, f->limits.cap, &capped));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, part, text, f->limits.cap, &capped));
     if (capped.len >= text.len) return PAUCIS_OK;
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
@@ -254,7 +276,7 @@ static paucis_err show(struct fold *f, size_t part) {
     enum form_source source = p->kind == PART_RESULT ? SOURCE_RESULT
                               : p->kind == PART_CALL ? SOURCE_CALL
                                                      : SOURCE_PROSE;
-    return f->forms.kind->born(&f->forms, source, text);
+    return f->forms.kind->born(&f->forms, source, part, text);
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
@@ -277,13 +299,14 @@ static paucis_err become_stale(struct fold *f, size_t part) {
     if (p->kind == PART_RESULT) {
         if (p->len < LEAST_BRIEF) return PAUCIS_OK;
         PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
-        PAUCIS_TRY(f->forms.kind->brief(&f->forms, text, p->flags & FOLD_ERROR, &p->brief));
+        PAUCIS_TRY(f->forms.kind->brief(&f->forms, part, text, p->flags & FOLD_ERROR, &p->brief));
     }
     if (fold_tokens(p->brief.len) >= size_now(p)) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
     pay_rent(f, part, 1);
     set_candidate(f, p->leaf, true);
+    sum_up(f, part, size_now(p));
     return PAUCIS_OK;
 }
 
@@ -374,11 +397,36 @@ static paucis_err cut_at(struct fold *f, size_t leaf) {
     return PAUCIS_OK;
 }
 
-static paucis_err rent_or_buy(struct fold *f) {
+/* Tokens written again by a cut at this part: what follows the last entry that is still found. */
+static int64_t rewritten(const struct fold *f, size_t part) {
+    int64_t behind = f->again.total - sums_before(&f->again, part);
+    return part < f->deep ? behind + sums_before(&f->now, part) - f->head : behind;
+}
+
+/* Ski rental alone may end a session just after a cut, with nothing but its price. So no cut may
+ * put the bill more than `risk` above that of doing nothing; until it can be afforded, it waits. */
+static bool can_afford(const struct fold *f, size_t part) {
+    int64_t written = rewritten(f, part), read = f->limits.price.read,
+            write = f->limits.price.write;
+    int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
+    return f->bill + read * (f->size - written) + write * written <= most;
+}
+
+/* What this request costs, with the cache as it is. */
+static void pay(struct fold *f, int64_t found) {
+    int64_t read = f->limits.price.read, write = f->limits.price.write;
+    f->bill += read * found + write * (f->size - found);
+    f->bill_of_none += read * f->last_raw + write * (f->raw - f->last_raw);
+    f->last_size = f->size;
+    f->last_raw = f->raw;
+}
+
+static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     int64_t gain, all = rewrite_price(f) * f->size;
     size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
-    if (leaf == SIZE_MAX || !f->limits.cuts) return PAUCIS_OK;
-    f->cut.part = f->leaves.at[leaf];
+    if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
+    size_t part = f->cut.part = f->leaves.at[leaf];
+    *found = part < f->deep ? f->head : sums_before(&f->now, part);
     PAUCIS_TRY(cut_at(f, leaf));
     f->cut.price = f->cut.rent - (gain - all);
     return PAUCIS_OK;
@@ -393,7 +441,9 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(be_born(f, f->born, quiet));
     recede(f);
     PAUCIS_TRY(age(f));
-    if (!quiet) PAUCIS_TRY(rent_or_buy(f));
+    int64_t found = f->last_size; /* by the cache */
+    if (!quiet && f->limits.cuts) PAUCIS_TRY(rent_or_buy(f, &found));
+    pay(f, found);
     f->requested = f->messages;
     return PAUCIS_OK;
 }
@@ -408,7 +458,10 @@ void paucis__fold_clear(struct fold *f) {
     if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
     f->floor = f->hard_floor = 0;
-    f->deep_size = f->turn = f->size = f->head = 0;
+    f->deep_size = f->turn = f->size = f->head = f->raw = 0;
+    f->last_size = f->last_raw = f->bill = f->bill_of_none = 0;
+    f->now.tree.count = f->again.tree.count = 0;
+    f->now.total = f->again.total = 0;
     f->messages = f->requested = 0;
     f->loop_first = NO_INDEX;
     f->cuts = 0;
@@ -421,6 +474,8 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->leaves);
     VEC_FREE(f->mem, f->candidates);
     VEC_FREE(f->mem, f->changed);
+    VEC_FREE(f->mem, f->now.tree);
+    VEC_FREE(f->mem, f->again.tree);
     VEC_FREE(f->mem, f->thoughts);
     paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
     f->seen = NULL;

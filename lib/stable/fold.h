@@ -14,6 +14,7 @@
 
 #include "stable/form.h"
 #include "stable/rent.h"
+#include "stable/sums.h"
 #include "view/view.h"
 
 enum form { FORM_FULL, FORM_REFERENCE, FORM_CAPPED, FORM_SHORT, FORM_MARKER, FORM_GONE };
@@ -32,6 +33,7 @@ struct fold_part {
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
     int64_t since;   /* the turn since which it pays rent */
+    int64_t again;   /* tokens of it that a cut before it would write again */
     size_t len;      /* bytes of text it came with */
     struct span id;
     struct span now, brief; /* the text it stands with, unless full; its short form */
@@ -49,6 +51,7 @@ struct fold_limits {
     paucis_price price;
     uint64_t window, cap, gate; /* messages; bytes, 0 = none; tokens below which nothing is done */
     uint64_t attach, stop;      /* messages: no form before, none after */
+    uint64_t risk;              /* thousandths that a cut may put us behind doing nothing */
     uint64_t thought;           /* what losing a token of present thinking counts, in writes */
     bool cuts;                  /* level safe makes none but those the budget forces */
     bool bound;                 /* thinking after a cut must go */
@@ -76,6 +79,7 @@ struct fold {
     VEC(uint32_t) changed;    /* parts whose form changed at the last request */
     VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
     struct rent rent;
+    struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
     struct fold_seen *seen; /* results that stand whole, by their text */
     size_t seen_count, seen_size;
 
@@ -89,6 +93,9 @@ struct fold {
     size_t floor, hard_floor;     /* leaves before this may not be the place of a cut: in this loop,
                                      and ever */
     int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */
+    int64_t raw;                  /* tokens in all as they came */
+    int64_t last_size, last_raw;  /* ... at the request before */
+    int64_t bill, bill_of_none;   /* what all requests so far have cost, and would have */
     uint64_t cuts;                /* so far */
     struct fold_cut cut;          /* of the last request */
 };

@@ -16,13 +16,15 @@ struct forms;
 
 struct form_kind {
     TABLE_ROW; /* name, summary */
-    /* A text is sent for the first time. NULL if the kind does not care. */
-    paucis_err (*born)(struct forms *f, enum form_source source, struct span text);
+    /* A text is sent for the first time; parts are numbered in order. NULL if the kind does not care. */
+    paucis_err (*born)(struct forms *f, enum form_source source, size_t part, struct span text);
     /* The short form of a stale result; *out = text if there is none that is worth it. The first
      * line of a result that says the call failed stays. */
-    paucis_err (*brief)(struct forms *f, struct span text, bool failed, struct span *out);
+    paucis_err (*brief)(struct forms *f, size_t part, struct span text, bool failed,
+                        struct span *out);
     /* A result of more than `cap` bytes cut to about that, before it is sent for the first time. */
-    paucis_err (*capped)(struct forms *f, struct span text, size_t cap, struct span *out);
+    paucis_err (*capped)(struct forms *f, size_t part, struct span text, size_t cap,
+                         struct span *out);
     void (*free)(struct forms *f);
 };
 

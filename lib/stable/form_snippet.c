@@ -50,13 +50,17 @@ static paucis_err cut(struct forms *f, struct span text, size_t head, size_t tai
     return PAUCIS_OK;
 }
 
-static paucis_err snippet_brief(struct forms *f, struct span text, bool failed, struct span *out) {
+static paucis_err snippet_brief(struct forms *f, size_t part, struct span text, bool failed,
+                                struct span *out) {
+    (void)part;
     (void)failed; /* its first line is in the head */
     size_t side = (size_t)f->keep * UNIT / 2;
     return cut(f, text, side, side, out);
 }
 
-static paucis_err snippet_capped(struct forms *f, struct span text, size_t cap, struct span *out) {
+static paucis_err snippet_capped(struct forms *f, size_t part, struct span text, size_t cap,
+                                 struct span *out) {
+    (void)part;
     return cut(f, text, cap / 2, cap - cap / 2, out);
 }
 

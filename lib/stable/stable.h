@@ -11,6 +11,7 @@ enum stable_option {
     STABLE_KEEP,
     STABLE_CAP,
     STABLE_WINDOW,
+    STABLE_RISK,
     STABLE_THOUGHT,
     STABLE_ATTACH,
     STABLE_STOP,
