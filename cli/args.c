@@ -123,6 +123,7 @@ static bool add_option(struct args *a, const char *value) {
 static bool set_flag(struct args *a, const struct flag *f, const char *value) {
     a->count[f - flags]++;
     a->value[f - flags] = value;
+    if (value) a->given[a->ngiven++] = (struct given){(enum flag_id)(f - flags), value};
     return f->arg != ARG_MANY || add_option(a, value);
 }
 
@@ -233,6 +234,8 @@ static bool fits(const struct args *a) {
         }
         bool one_word = f->words == WORDS_FORMAT || f->words == WORDS_POLICY ||
                         f->words == WORDS_LEVEL || f->words == WORDS_COLOR;
+        /* replay has policies of its own, and takes lists */
+        if (i == FLAG_POLICY && a->command == &commands[CMD_replay]) continue;
         if (one_word && a->value[i] && !known_word(f->words, f->name, a->value[i])) return false;
     }
     return true;
@@ -243,7 +246,8 @@ bool args_parse(struct args *a, int argc, char **argv) {
     *a = (struct args){0};
     a->kv = calloc(n, sizeof *a->kv);
     a->operands = calloc(n, sizeof *a->operands);
-    if (!a->kv || !a->operands) {
+    a->given = calloc(n, sizeof *a->given);
+    if (!a->kv || !a->operands || !a->given) {
         complain("out of memory");
         return false;
     }
@@ -269,6 +273,7 @@ void args_free(struct args *a) {
     while (a->kv && a->nkv > 0) free((void *)(uintptr_t)a->kv[--a->nkv].key);
     free(a->kv);
     free((void *)a->operands);
+    free(a->given);
 }
 
 bool args_file(const struct args *a, const char **file) {

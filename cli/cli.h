@@ -110,6 +110,11 @@ struct args {
     size_t nkv;
     const char **operands;
     size_t noperands;
+    struct given { /* every flag with a value, in order, for those that may be repeated */
+        enum flag_id flag;
+        const char *value;
+    } * given;
+    size_t ngiven;
 };
 
 extern const struct command commands[CMD_COUNT];
