@@ -292,16 +292,28 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
 
 /* ---- growing stale ------------------------------------------------------------------------- */
 
-static paucis_err become_stale(struct fold *f, size_t part) {
+static paucis_err stays(struct fold *f, struct span text) {
+    return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
+}
+
+/* Fixes the short form of a result: false if it has none that is shorter than it stands. */
+static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     struct fold_part *p = &f->parts.at[part];
     struct span text;
-    p->brief = SPAN("");
-    if (p->kind == PART_RESULT) {
-        if (p->len < LEAST_BRIEF) return PAUCIS_OK;
-        PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
+    PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
+    p->brief = text;
+    if (p->len >= LEAST_BRIEF)
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, part, text, p->flags & FOLD_ERROR, &p->brief));
-    }
-    if (fold_tokens(p->brief.len) >= size_now(p)) return PAUCIS_OK;
+    *shorter = fold_tokens(p->brief.len) < size_now(p);
+    return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? text : p->now);
+}
+
+static paucis_err become_stale(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    bool shorter = true;
+    p->brief = SPAN("");
+    if (p->kind == PART_RESULT) PAUCIS_TRY(fix_brief(f, part, &shorter));
+    if (!shorter) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
     pay_rent(f, part, 1);

@@ -22,6 +22,8 @@ struct form_kind {
      * line of a result that says the call failed stays. */
     paucis_err (*brief)(struct forms *f, size_t part, struct span text, bool failed,
                         struct span *out);
+    /* This text stands from now on until it is cut by the budget. NULL if the kind does not care. */
+    paucis_err (*stays)(struct forms *f, struct span text);
     /* A result of more than `cap` bytes cut to about that, before it is sent for the first time. */
     paucis_err (*capped)(struct forms *f, size_t part, struct span text, size_t cap,
                          struct span *out);

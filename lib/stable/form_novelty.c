@@ -20,8 +20,7 @@
 #define SCALE 50      /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */
-#define KNOWN \
-    UINT64_MAX /* something that stays has it; else: the part it was last seen in, plus 1 */
+#define KNOWN UINT64_MAX /* something that stays has it; else: the weighing that met it last */
 
 struct piece { /* a line, or a piece of a long one */
     const char *at;
@@ -39,6 +38,7 @@ struct novelty {
     VEC(struct piece) pieces;
     VEC(struct item) names;
     VEC(char) text;
+    uint64_t weighings; /* so far */
 };
 
 static paucis_err novelty_state(struct forms *f, struct novelty **out) {
@@ -121,6 +121,18 @@ static size_t piece_len(struct span line) {
     return n;
 }
 
+static paucis_err novelty_stays(struct forms *f, struct span text) {
+    struct novelty *n;
+    struct item item;
+    PAUCIS_TRY(novelty_state(f, &n));
+    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
+        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
+        if (!slot) return PAUCIS_E_NOMEM;
+        slot->value = KNOWN;
+    }
+    return PAUCIS_OK;
+}
+
 static paucis_err born_result(struct novelty *n, size_t part, struct span text) {
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         struct span line = line_at(at, end), words = bare(line);
@@ -137,31 +149,24 @@ static paucis_err novelty_born(struct forms *f, enum form_source source, size_t 
                                struct span text) {
     struct novelty *n;
     PAUCIS_TRY(novelty_state(f, &n));
-    if (source == SOURCE_RESULT) return born_result(n, part, text);
-    struct item item;
-    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
+    return source == SOURCE_RESULT ? born_result(n, part, text) : novelty_stays(f, text);
 }
 
 /* ---- weighing ------------------------------------------------------------------------------ */
 
 /* Finds the new names of a piece and what they are worth. */
-static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t part, uint64_t code,
-                              uint64_t word) {
+static paucis_err weigh_names(struct novelty *n, struct piece *p, uint64_t code, uint64_t word,
+                              bool list_all) {
     struct item item;
     p->names = (uint32_t)n->names.count;
     for (const char *at = p->at, *end = at + p->len; paucis__item_next(&at, end, &item);) {
         struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
         if (!slot || !VEC_ROOM(n->items.mem, n->names, 1)) return PAUCIS_E_NOMEM;
-        if (slot->value == KNOWN || slot->value == part + 1) continue;
-        slot->value = part + 1;
+        if (slot->value == KNOWN || slot->value == n->weighings) continue;
+        slot->value = n->weighings;
         uint64_t worth = paucis__item_is_code(&item) ? code : word;
         p->worth += worth;
-        if ((item.len + 1) * SCALE > worth) continue;
+        if ((item.len + 1) * SCALE > worth && !list_all) continue;
         n->names.at[n->names.count++] = item;
         p->nnames++;
         p->listed += (uint32_t)item.len + 1;
@@ -178,14 +183,15 @@ static void weigh_line(struct novelty *n, struct piece *p, size_t part, uint64_t
 }
 
 static paucis_err weigh(struct novelty *n, size_t part, struct span text, uint64_t code,
-                        uint64_t word) {
+                        uint64_t word, bool list_all) {
     n->pieces.count = n->names.count = 0;
+    n->weighings++;
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         struct span line = line_at(at, end);
         if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
         struct piece *p = &n->pieces.at[n->pieces.count++];
         *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
-        PAUCIS_TRY(weigh_names(n, p, part, code, word));
+        PAUCIS_TRY(weigh_names(n, p, code, word, list_all));
         weigh_line(n, p, part, code);
         at += p->len;
     }
@@ -249,17 +255,6 @@ static paucis_err put_all(struct novelty *n, struct span text) {
     return PAUCIS_OK;
 }
 
-/* From now on these names stand somewhere. */
-static paucis_err know(struct novelty *n, const char *at, size_t len) {
-    struct item item;
-    for (const char *end = at + len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
-}
-
 static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span *out) {
     char *copy = paucis__arena_alloc(f->arena, n->text.count);
     if (!copy) return PAUCIS_E_NOMEM;
@@ -274,15 +269,14 @@ static paucis_err novelty_brief(struct forms *f, size_t part, struct span text, 
     uint64_t worth = f->keep * SCALE;
     *out = text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth / 2));
+    PAUCIS_TRY(weigh(n, part, text, worth, worth / 2, false));
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
         uint64_t cost = (uint64_t)(p->len + GAP_COST - p->listed) * SCALE;
         p->keep = p->worth + p->bonus >= cost || (failed && i == 0);
     }
     PAUCIS_TRY(put_all(n, text));
-    if (n->text.count + LEAST_GAIN <= text.len) PAUCIS_TRY(hand_out(f, n, out));
-    return know(n, out->at, out->len);
+    return n->text.count + LEAST_GAIN <= text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
 
 /* ---- the cap for new results --------------------------------------------------------------- */
@@ -320,6 +314,9 @@ static void choose_lines(struct novelty *n, uint64_t room) {
 /* Names in lines that go: the shortest first. Those not chosen get length 0. */
 static void choose_names(struct novelty *n, uint64_t room) {
     uint64_t bytes[RANKS] = {0}, left;
+    for (size_t i = 0; i < n->pieces.count; i++)
+        for (size_t k = 0; n->pieces.at[i].keep && k < n->pieces.at[i].nnames; k++)
+            n->names.at[n->pieces.at[i].names + k].len = 0;
     for (size_t i = 0; i < n->names.count; i++)
         bytes[RANKS - 1 - n->names.at[i].len] += n->names.at[i].len + 1;
     size_t last = choose(bytes, room, &left);
@@ -349,7 +346,7 @@ static paucis_err novelty_capped(struct forms *f, size_t part, struct span text,
     uint64_t worth = f->keep * SCALE;
     *out = text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth));
+    PAUCIS_TRY(weigh(n, part, text, worth, worth, true));
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, cap * 45 / 100);
     choose_names(n, cap / 4);
@@ -362,6 +359,7 @@ const struct form_kind paucis__form_novelty = {
     .summary = "lines and names that nothing else in the conversation has",
     .born = novelty_born,
     .brief = novelty_brief,
+    .stays = novelty_stays,
     .capped = novelty_capped,
     .free = novelty_free,
 };
