@@ -11,13 +11,15 @@
 
 #include "stable/items.h"
 
-#define LEAST_GAIN 64 /* bytes: a form that saves less is not used */
-#define LONG_LINE 240 /* bytes: longer lines are cut into pieces ... */
-#define PIECE_FROM 80 /* ... of at least so many, if there is a place to cut, */
-#define PIECE_TO 160  /* ... and at most so many */
-#define SAME_LINE 24  /* bytes: shorter lines are not worth repeating verbatim */
-#define GAP_COST 7    /* bytes that a gap costs, about */
-#define SCALE 50      /* worths are in fiftieths of a byte, so that all is in integers */
+#define LEAST_GAIN 64  /* bytes: a form that saves less is not used */
+#define LONG_LINE 240  /* bytes: longer lines are cut into pieces ... */
+#define PIECE_FROM 80  /* ... of at least so many, if there is a place to cut, */
+#define PIECE_TO 160   /* ... and at most so many */
+#define SAME_LINE 24   /* bytes: shorter lines are not worth repeating verbatim */
+#define READ_BONUS 90  /* percent of V: a line of a file is what an edit will quote ... */
+#define OTHER_BONUS 25 /* ... and a line of other output seldom is */
+#define GAP_COST 7     /* bytes that a gap costs, about */
+#define SCALE 50       /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */
 #define KNOWN UINT64_MAX /* something that stays has it; else: the weighing that met it last */
@@ -145,11 +147,10 @@ static paucis_err born_result(struct novelty *n, size_t part, struct span text) 
     return PAUCIS_OK;
 }
 
-static paucis_err novelty_born(struct forms *f, enum form_source source, size_t part,
-                               struct span text) {
+static paucis_err novelty_born(struct forms *f, const struct form_text *t) {
     struct novelty *n;
     PAUCIS_TRY(novelty_state(f, &n));
-    return source == SOURCE_RESULT ? born_result(n, part, text) : novelty_stays(f, text);
+    return t->is_result ? born_result(n, t->part, t->text) : novelty_stays(f, t->text);
 }
 
 /* ---- weighing ------------------------------------------------------------------------------ */
@@ -174,16 +175,18 @@ static paucis_err weigh_names(struct novelty *n, struct piece *p, uint64_t code,
     return PAUCIS_OK;
 }
 
-static void weigh_line(struct novelty *n, struct piece *p, size_t part, uint64_t code) {
+static void weigh_line(struct novelty *n, struct piece *p, const struct form_text *t,
+                       uint64_t code) {
     struct span words = bare(span_of(p->at, p->len));
     if (words.len < SAME_LINE) return;
     const struct item_slot *slot = paucis__item_find(&n->lines, item_hash(words.at, words.len));
-    bool again = slot && slot->value > part + 1;
-    if (!again) p->bonus = code * 44 / 100;
+    bool again = slot && slot->value > t->part + 1;
+    if (!again) p->bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
 }
 
-static paucis_err weigh(struct novelty *n, size_t part, struct span text, uint64_t code,
-                        uint64_t word, bool list_all) {
+static paucis_err weigh(struct novelty *n, const struct form_text *t, uint64_t code, uint64_t word,
+                        bool list_all) {
+    struct span text = t->text;
     n->pieces.count = n->names.count = 0;
     n->weighings++;
     for (const char *at = text.at, *end = at + text.len; at < end;) {
@@ -192,7 +195,7 @@ static paucis_err weigh(struct novelty *n, size_t part, struct span text, uint64
         struct piece *p = &n->pieces.at[n->pieces.count++];
         *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
         PAUCIS_TRY(weigh_names(n, p, code, word, list_all));
-        weigh_line(n, p, part, code);
+        weigh_line(n, p, t, code);
         at += p->len;
     }
     return PAUCIS_OK;
@@ -263,20 +266,19 @@ static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span
     return PAUCIS_OK;
 }
 
-static paucis_err novelty_brief(struct forms *f, size_t part, struct span text, bool failed,
-                                struct span *out) {
+static paucis_err novelty_brief(struct forms *f, const struct form_text *t, struct span *out) {
     struct novelty *n;
     uint64_t worth = f->keep * SCALE;
-    *out = text;
+    *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth / 2, false));
+    PAUCIS_TRY(weigh(n, t, worth, worth / 2, false));
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
         uint64_t cost = (uint64_t)(p->len + GAP_COST - p->listed) * SCALE;
-        p->keep = p->worth + p->bonus >= cost || (failed && i == 0);
+        p->keep = p->worth + p->bonus >= cost || (t->failed && i == 0);
     }
-    PAUCIS_TRY(put_all(n, text));
-    return n->text.count + LEAST_GAIN <= text.len ? hand_out(f, n, out) : PAUCIS_OK;
+    PAUCIS_TRY(put_all(n, t->text));
+    return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
 
 /* ---- the cap for new results --------------------------------------------------------------- */
@@ -340,18 +342,18 @@ static void keep_ends(struct novelty *n, uint64_t head, uint64_t tail) {
     }
 }
 
-static paucis_err novelty_capped(struct forms *f, size_t part, struct span text, size_t cap,
+static paucis_err novelty_capped(struct forms *f, const struct form_text *t, size_t cap,
                                  struct span *out) {
     struct novelty *n;
     uint64_t worth = f->keep * SCALE;
-    *out = text;
+    *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth, true));
+    PAUCIS_TRY(weigh(n, t, worth, worth, true));
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, cap * 45 / 100);
-    choose_names(n, cap / 4);
-    PAUCIS_TRY(put_all(n, text));
-    return n->text.count + LEAST_GAIN <= text.len ? hand_out(f, n, out) : PAUCIS_OK;
+    choose_names(n, cap);
+    PAUCIS_TRY(put_all(n, t->text));
+    return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
 
 const struct form_kind paucis__form_novelty = {
