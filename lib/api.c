@@ -83,7 +83,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     memset(*out, 0, sizeof **out);
     paucis_ctx *c = *out;
     c->mem = mem;
-    c->arena.mem = c->fold.mem = c->fold.rent.mem = &c->mem;
+    c->arena.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;

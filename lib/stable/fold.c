@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/supersede.h"
 
 #include <string.h>
 
@@ -281,16 +282,34 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
+/* A new result may make an earlier one out of date. */
+static paucis_err outdate(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    size_t older;
+    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
+    if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
+        return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
+    f->outdated.at[f->outdated.count++] = (uint32_t)older;
+    return PAUCIS_OK;
+}
+
 /* Shows a new text to the forms, and a call to the table of tools. */
 static paucis_err show(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t;
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
         return PAUCIS_OK;
-    if (p->kind == PART_RESULT && p->mate < part) p->tool = f->parts.at[p->mate].tool;
+    if (p->kind == PART_RESULT && p->mate < part) {
+        p->tool = f->parts.at[p->mate].tool;
+        PAUCIS_TRY(outdate(f, part));
+    }
     if (!f->forms.kind->born) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (p->kind == PART_CALL) p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
+    if (p->kind == PART_CALL) {
+        p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
+        p->subject = paucis__subject_of(p->name, t.text);
+    }
     return f->forms.kind->born(&f->forms, &t);
 }
 
@@ -318,7 +337,13 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     struct form_text t;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     p->brief = t.text;
-    if (p->len >= LEAST_BRIEF) PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
+    if (p->flags & FOLD_SUPERSEDED) {
+        p->brief =
+            paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+                          SPAN(""), paucis__form_lines(t.text), 0);
+        if (!p->brief.at) return PAUCIS_E_NOMEM;
+    } else if (p->len >= LEAST_BRIEF)
+        PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
@@ -344,11 +369,28 @@ static paucis_err grow_old(struct fold *f, size_t part) {
         size_t twin = p->refers;
         return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
     }
+    if (p->flags & FOLD_SUPERSEDED) return PAUCIS_OK; /* long since */
     bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
+/* Superseded results are stale before they are old, unless another result is the same text. */
+static paucis_err age_outdated(struct fold *f) {
+    for (size_t i = 0; i < f->outdated.count; i++) {
+        struct fold_part *p = &f->parts.at[f->outdated.at[i]];
+        bool sent = p->message < f->requested;
+        if (!sent || !(p->flags & FOLD_OPEN) || (p->flags & FOLD_STALE) || p->refers != NO_INDEX ||
+            p->brief.at || (p->form != FORM_FULL && p->form != FORM_CAPPED))
+            continue;
+        p->flags |= FOLD_SUPERSEDED;
+        PAUCIS_TRY(become_stale(f, f->outdated.at[i]));
+    }
+    f->outdated.count = 0;
+    return PAUCIS_OK;
+}
+
 static paucis_err age(struct fold *f) {
+    PAUCIS_TRY(age_outdated(f));
     uint64_t old = f->messages > f->limits.window ? f->messages - f->limits.window : 0;
     if (old > f->requested) old = f->requested; /* what nobody has seen yet is not old */
     for (; f->aged < f->born && f->parts.at[f->aged].message < old; f->aged++) {
@@ -539,6 +581,8 @@ void paucis__fold_clear(struct fold *f) {
     f->loop_first = NO_INDEX;
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
+    f->outdated.count = 0;
+    paucis__items_clear(&f->subjects);
     memset(f->stage, 0, sizeof f->stage);
     f->dropped_steps = f->dropped_messages = f->carrier = 0;
 }
@@ -549,6 +593,8 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->leaves);
     VEC_FREE(f->mem, f->candidates);
     VEC_FREE(f->mem, f->changed);
+    VEC_FREE(f->mem, f->outdated);
+    paucis__items_free(&f->subjects);
     VEC_FREE(f->mem, f->cuts);
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);

@@ -13,6 +13,7 @@
 #define PAUCIS_FOLD_H
 
 #include "stable/form.h"
+#include "stable/items.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
 #include "view/view.h"
@@ -34,9 +35,10 @@ struct fold_part {
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
-    int64_t since;   /* the turn since which it pays rent */
-    int64_t again;   /* tokens of it that a cut before it would write again */
-    size_t len;      /* bytes of text it came with */
+    uint64_t subject; /* a call: its name and arguments */
+    int64_t since;    /* the turn since which it pays rent */
+    int64_t again;    /* tokens of it that a cut before it would write again */
+    size_t len;       /* bytes of text it came with */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -88,6 +90,8 @@ struct fold {
     VEC(uint32_t) leaves;     /* parts that may be cut, by leaf */
     VEC(uint64_t) candidates; /* a bit for each leaf: stale and not cut */
     VEC(uint32_t) changed;    /* parts whose form changed at the last request */
+    VEC(uint32_t) outdated;   /* superseded since the last request */
+    struct item_set subjects; /* the last result of each call */
     VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
     struct rent rent;
     struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
