@@ -100,13 +100,6 @@ static int by_order(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void free_row(struct trace_row *row) {
-    free(row->id);
-    free(row->agent);
-    free(row->figures);
-    free(row->ran);
-}
-
 static bool run_all(struct work *w, unsigned jobs) {
     pthread_t threads[MAX_THREADS];
     unsigned started = 0;
@@ -118,7 +111,7 @@ static bool run_all(struct work *w, unsigned jobs) {
     feed_close(&w->feed);
     if (w->progress) fputs("\r                    \r", stderr);
     if (w->r->nrows) qsort(w->r->rows, w->r->nrows, sizeof *w->r->rows, by_order);
-    while (w->r->nrows > w->max) free_row(&w->r->rows[--w->r->nrows]);
+    for (; w->r->nrows > w->max; w->r->nrows--) row_free(&w->r->rows[w->r->nrows - 1]);
     return !w->failed;
 }
 
@@ -183,15 +176,14 @@ int cmd_replay(const struct args *a) {
     unsigned jobs = 1;
     int code = EXIT_USAGE;
     if (read_options(&w, a, &jobs) && run_all(&w, jobs)) {
+        bool more = a->count[FLAG_VERBOSE] > 0;
+        results_sum(&r);
         if (a->count[FLAG_JSON])
-            report_json(&b, &r);
+            report_json(&b, &r, more);
         else
-            report_table(&b, &r, a->count[FLAG_VERBOSE] > 0);
+            report_table(&b, &r, more);
         code = output_text(a, &b);
     }
-    while (r.nrows > 0) free_row(&r.rows[--r.nrows]);
-    free(r.rows);
-    free((void *)r.prices);
-    policies_free(r.policies, r.npolicies);
+    results_free(&r);
     return code;
 }

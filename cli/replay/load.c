@@ -3,9 +3,8 @@
  * times and the billed usage).
  *
  * A message is rendered as its role and, for each part, \x1e, the kind, \x1f and the text; this
- * text is what is counted, compared and searched. Three formats are read here, exactly as the reference
- * does; the others through paucis_read. */
-#include <math.h>
+ * text is what is counted, compared and searched. Three formats are read here, exactly as the
+ * reference does; the others through paucis_read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,18 +22,6 @@ uint64_t tokens_of_prefix(struct str text, size_t bytes) {
 }
 
 /* ---- forms ---------------------------------------------------------------------------------- */
-
-static uint64_t hash_text(struct str s) {
-    uint64_t h = 0x9e3779b97f4a7c15u ^ s.len, w;
-    size_t i = 0;
-    for (; i + 8 <= s.len; i += 8) {
-        memcpy(&w, s.at + i, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    for (; i < s.len; i++) h = (h ^ (unsigned char)s.at[i]) * 0x100000001b3u;
-    return h ^ h >> 29;
-}
 
 static void form_fill(struct form *f, struct str text) {
     f->text = text;

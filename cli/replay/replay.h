@@ -40,6 +40,20 @@ void *grow(void *list, size_t count, size_t *cap, size_t size);
 #define PUSH(list, count, cap) \
     ((list) = grow((list), (count), &(cap), sizeof *(list)), &(list)[(count)++])
 
+/* Texts, each with a number in the order of adding. Texts are not copied. */
+struct map {
+    struct map_entry {
+        struct str key;
+        uint32_t hash;
+    } * entries;
+    size_t count, cap;
+    uint32_t *slots; /* entry + 1 */
+    size_t mask;
+};
+size_t map_find(struct map *m, struct str key, bool add); /* NONE = not there */
+void map_free(struct map *m);
+uint32_t hash_text(struct str s);
+
 /* ---- utf8.c: characters as the measure counts and classes them */
 
 size_t utf8_count(struct str s);
@@ -103,7 +117,7 @@ struct part {
 struct form {
     struct str text;
     uint64_t tokens;
-    uint64_t hash;
+    uint32_t hash;
 };
 
 struct msg {
@@ -188,7 +202,7 @@ struct seq {
     const struct form **now, **old; /* by message; NULL = not sent */
     size_t n, old_n;                /* messages so far, and at the request before */
     uint64_t *tree;                 /* Fenwick tree over the tokens of now */
-    uint64_t total;
+    uint64_t total, old_total;
     size_t *changed; /* indices set since the request before */
     size_t nchanged, changed_cap;
     size_t front, old_front; /* a message that is sent first, wherever it stands; NONE */
@@ -199,7 +213,7 @@ struct seq {
 
 struct step { /* one request against the one before */
     uint64_t total, same;
-    bool first;    /* there was none before */
+    bool first;    /* there was none before, or nothing in it */
     bool differs;  /* what was sent before is not a prefix of what is sent now */
     size_t behind; /* entries from the first difference on; counts up to BEHIND_MAX */
 };
@@ -303,6 +317,7 @@ void feed_close(struct feed *f);
 struct trace_row { /* what is kept of a session */
     size_t order;
     char *id, *agent;
+    size_t agent_number;
     size_t messages, turns;
     struct figures *figures; /* [policy * nprices + price] */
     bool *ran;               /* by policy */
@@ -318,7 +333,14 @@ struct results {
     struct trace_row *rows;
     size_t nrows, rows_cap;
     uint64_t too_short, bad;
-    struct course *course; /* of the longest session: [policy][turn], for the plot */
+    struct str *agents; /* by name */
+    size_t nagents, agents_cap;
+    struct summary *summaries; /* [policy * nprices + price] */
+    struct shown {             /* the course of one session, for the plot */
+        struct course *course; /* [policy][turn] */
+        size_t turns, order;
+        char *id;
+    } shown;
 };
 
 void figures_add(struct figures *sum, const struct figures *f);
@@ -344,7 +366,27 @@ extern const char *const share_names[SHARES];
 void shares_of(double *out, const struct figures *f, const struct figures *none,
                const paucis_price *p);
 
+/* All sessions under one policy and price, in per cent of `none`. */
+struct summary {
+    struct figures sum, none;
+    size_t sessions;
+    double pooled[SHARES], agents[SHARES]; /* in all; the mean over agents */
+    double median[SHARES], worst[SHARES];  /* by session; worst: dearest, or least kept */
+    double low[SHARES], high[SHARES];      /* 95 % of resamples of the sessions */
+    size_t dearest;                        /* the row with the worst full bill */
+    bool best; /* of its family's grid: cheapest full bill with enough evidence kept */
+};
+
+void results_sum(struct results *r); /* fills agents and summaries */
+void results_free(struct results *r);
+void row_free(struct trace_row *row);
+/* One agent's sessions; false if it has none. */
+bool agent_figures(const struct results *r, size_t agent, size_t policy, size_t price,
+                   struct figures *sum, struct figures *none);
+/* The cheapest setting of ours that keeps as much as this policy does; NONE if none does. */
+size_t match_of(const struct results *r, size_t policy, size_t price);
+
 void report_table(struct buf *b, const struct results *r, bool more);
-void report_json(struct buf *b, const struct results *r);
+void report_json(struct buf *b, const struct results *r, bool more);
 
 #endif
