@@ -1,12 +1,12 @@
 /* paucis replay: reads the options, hands sessions to threads, and reports. Threads take sessions
  * in order and put what they found in its place, so the report does not depend on their number. */
+#include "replay/replay.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "replay/replay.h"
 
 enum { MAX_THREADS = 256 };
 
@@ -43,6 +43,8 @@ static void run_policies(const struct results *r, struct trace *t, struct jdoc *
     row->agent = copy_text(t->agent);
     row->messages = t->nmsgs;
     row->turns = t->nturns;
+    row->has_billed = t->has_billed;
+    row->billed = t->billed;
 }
 
 /* True if a row came of it. */
@@ -166,7 +168,9 @@ static bool read_options(struct work *w, const struct args *a, unsigned *jobs) {
     w->progress = !w->quiet && isatty(STDERR_FILENO);
     w->feed.files = a->operands;
     w->feed.nfiles = a->noperands;
-    return true;
+    if (a->noperands || feed_find(&w->feed)) return true;
+    usage_error("no file was named, and there are no session logs of Claude Code or Codex");
+    return false;
 }
 
 int cmd_replay(const struct args *a) {

@@ -10,10 +10,10 @@
  *
  * The patterns are those of the reference, written out: see docs/replay.md. Each text that may be
  * needed is an entry in a table, with the chain of messages that hold it. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 enum { FAR = 4, RARE = 3, SPAN = 24, ITEM_MORE = 79 };
 

@@ -2,10 +2,10 @@
  * trusted. Costs fall on a few long sessions, so beside the pooled figures there are the mean over
  * agents, the median and the worst session, and an interval from resampling the sessions
  * (bootstrap, fixed seed, the same resamples for every policy). */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 void figures_add(struct figures *sum, const struct figures *f) {
     uint64_t peak = sum->peak > f->peak ? sum->peak : f->peak;

@@ -1,10 +1,10 @@
 /* Memory: an arena for a trace, and lists that double. Out of memory ends the command: replay
  * writes its report only at the end, so nothing is lost. */
+#include "replay/replay.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 enum { CHUNK = 256 * 1024 };
 

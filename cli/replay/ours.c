@@ -5,11 +5,11 @@
  * together by place: a part of the library belongs to the message whose bytes it lies in, and there
  * to the next part of its kind. Several text blocks that the measure joins are several parts there;
  * pictures in a result, which the library leaves where they are, stand behind its new text. */
+#include "replay/families.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 struct theirs {
     size_t msg;      /* sent with this message */

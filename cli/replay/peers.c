@@ -3,10 +3,10 @@
  * step by step and incrementally: a request costs what it changes. Where an agent also protects the
  * newest turns of its user, that is left out: an autonomous session has one such turn, and nothing
  * would ever go. Markers follow the reference where it has the policy. */
+#include "replay/families.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 /* ---- shared --------------------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
  * target was answered: the same file, or else the same arguments. The rule's gate for going earlier
  * (savings above what the last request had in the cache) cannot open, since savings are a part of
  * that; so only the threshold is left. */
-#include <stdlib.h>
-
 #include "replay/families.h"
+
+#include <stdlib.h>
 
 enum { RESERVE = 16384, DIGEST = 256 };
 

@@ -1,9 +1,9 @@
 /* The table of policies and the words that choose from it. */
+#include "replay/families.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 const struct family *const families[] = {
 #define FAMILY(name) &family_##name,

@@ -127,6 +127,11 @@ struct msg {
     struct form whole; /* as it came */
     bool has_result;
     size_t from, to; /* its bytes in the body */
+    size_t element;  /* its place in the list; 0 for a system text in front */
+};
+
+struct usage {
+    uint64_t fresh, written, read; /* tokens at base price, put into the cache, read from it */
 };
 
 struct trace {
@@ -142,14 +147,11 @@ struct trace {
     size_t nparts, parts_cap;
     size_t *turns; /* the messages that begin a reply */
     size_t nturns, turns_cap;
-    double *when;         /* by turn: seconds, 0 = unknown; NULL = no time stamps at all */
-    struct usage *billed; /* by turn, from a log; NULL = none */
-    uint64_t total;       /* tokens of all messages */
-    uint64_t *before;     /* by message: tokens of those in front of it */
-};
-
-struct usage {
-    uint64_t fresh, written, read; /* tokens at base price, put into the cache, read from it */
+    double *when;        /* by turn: seconds, 0 = unknown; NULL = no time stamps at all */
+    struct usage billed; /* of all requests, from a log */
+    bool has_billed;
+    uint64_t total;   /* tokens of all messages */
+    uint64_t *before; /* by message: tokens of those in front of it */
 };
 
 /* The tokens of a text, and of its first so many bytes: what bytes/4 means is said here only. */
@@ -301,16 +303,28 @@ bool replay_run(const struct policy *p, struct trace *t, const struct evidence *
 struct feed {
     const char *const *files;
     size_t nfiles, file;
-    bool open, log; /* log: the whole file is one session */
+    bool open;
     struct input in;
     struct lines lines;
     uint64_t line;
+    char **ready; /* sessions made out of a log */
+    size_t nready, ready_next;
+    char **found; /* the user's own logs, where no file was named */
 };
+
+bool feed_find(struct feed *f); /* looks for them; false: there are none */
 
 /* The next session as a malloced line; *name says where it is from. False: no more, or reported. */
 bool feed_next(struct feed *f, char **line, size_t *len, const char **name, uint64_t *number,
                bool *failed);
 void feed_close(struct feed *f);
+
+/* ---- logs.c ---------------------------------------------------------------------------------- */
+
+bool log_begins(const char *line, size_t len); /* the first line of a session log? */
+/* Reads the rest of the file; the sessions in it, as malloced lines. False: reported. */
+bool log_read(struct lines *lines, const char *first, size_t len, const char *name, char ***out,
+              size_t *count);
 
 /* ---- reports -------------------------------------------------------------------------------- */
 

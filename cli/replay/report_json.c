@@ -1,8 +1,8 @@
 /* The report for programs. */
+#include "replay/replay.h"
+
 #include <inttypes.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 #define COUNTER(name) \
     { #name, offsetof(struct figures, name) }

@@ -1,10 +1,10 @@
 /* The report for a terminal: for each price the pooled figures, then how they spread over sessions
  * and agents, then where ours stands beside each of the others at the others' own evidence. */
+#include "replay/replay.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 static const struct summary *summary(const struct results *r, size_t policy, size_t price) {
     return &r->summaries[policy * r->nprices + price];

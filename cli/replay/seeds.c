@@ -2,10 +2,10 @@
  * rendered messages, whatever the wire format allows. `classic` takes old thinking out and replaces
  * repeated results; `classic:snippet` also cuts old long results to head and tail;
  * `classic:streaming` keeps the first 2 and the last 16 messages. */
+#include "replay/families.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 enum { DEDUP_LEAST = 256, THINK_KEEP = 4, SNIP_WINDOW = 8, SNIP_LEAST = 4096, SNIP_SIDE = 1024 };
 enum { SINK = 2, RECENT = 16 };

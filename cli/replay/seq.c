@@ -2,10 +2,10 @@
  * of any of them anew; at each request seq_step says how much of it stood in the request before.
  * Only what was set since then is looked at: a Fenwick tree gives the tokens in front of the first
  * change, and the comparison goes on from there by position, as a cache would. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 void seq_open(struct seq *s, struct arena *a, size_t messages) {
     *s = (struct seq){.front = NONE, .old_front = NONE};
