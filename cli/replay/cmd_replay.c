@@ -16,6 +16,9 @@ struct work {
     uint64_t min_messages, max;
     bool progress, failed, quiet;
     size_t taken;
+    bool wants_course;
+    char *longest; /* the line of the session with most requests */
+    size_t longest_len, longest_order, longest_turns;
     pthread_mutex_t lock;
 };
 
@@ -47,6 +50,45 @@ static void run_policies(const struct results *r, struct trace *t, struct jdoc *
     row->billed = t->billed;
 }
 
+/* The longest session is shown in the page; of two the one that came first. */
+static void keep_longest(struct work *w, struct trace *t, size_t len, size_t order) {
+    bool first = t->nturns == w->longest_turns && order < w->longest_order;
+    if (t->nturns <= w->longest_turns && !first) return;
+    free(w->longest);
+    w->longest = t->line;
+    w->longest_len = len;
+    w->longest_order = order;
+    w->longest_turns = t->nturns;
+    t->line = NULL;
+}
+
+/* Its course under every policy, at the first price. */
+static void find_course(struct work *w) {
+    struct shown *s = &w->r->shown;
+    struct trace t;
+    struct evidence e;
+    struct jdoc doc = {0};
+    struct figures unused;
+    paucis_ctx *ctx = NULL;
+    const char *why;
+    if (!w->longest || paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return;
+    if (trace_load(&t, w->longest, w->longest_len, ctx, &doc, &why)) {
+        evidence_find(&e, &t, &doc);
+        s->turns = t.nturns;
+        s->course = heap_get(w->r->npolicies * t.nturns * sizeof *s->course);
+        s->ran = heap_get(w->r->npolicies * sizeof *s->ran);
+        s->id = copy_text(t.id);
+        for (size_t i = 0; i < w->r->npolicies; i++)
+            s->ran[i] = replay_run(&w->r->policies[i], &t, &e, w->r->prices, 1, ctx, &unused,
+                                   s->course + i * t.nturns, &why);
+        evidence_free(&e);
+    }
+    trace_free(&t);
+    jdoc_free(&doc);
+    paucis_ctx_free(ctx);
+    w->longest = NULL;
+}
+
 /* True if a row came of it. */
 static bool one_session(struct work *w, char *line, size_t len, const char *name, uint64_t number,
                         paucis_ctx *ctx, struct jdoc *doc, struct trace_row *row) {
@@ -56,11 +98,12 @@ static bool one_session(struct work *w, char *line, size_t len, const char *name
     bool enough = ok && t.nmsgs >= w->min_messages;
     if (!ok && !w->quiet) complain("'%s' line %llu: %s", name, (unsigned long long)number, why);
     if (enough) run_policies(w->r, &t, doc, ctx, row);
-    trace_free(&t);
     pthread_mutex_lock(&w->lock);
+    if (enough && w->wants_course) keep_longest(w, &t, len, row->order);
     w->r->bad += !ok;
     w->r->too_short += ok && !enough;
     pthread_mutex_unlock(&w->lock);
+    trace_free(&t);
     return enough;
 }
 
@@ -164,6 +207,7 @@ static bool read_options(struct work *w, const struct args *a, unsigned *jobs) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (n == 0) n = cores < 1 ? 1 : (uint64_t)cores;
     *jobs = n < MAX_THREADS ? (unsigned)n : MAX_THREADS;
+    w->wants_course = a->count[FLAG_HTML] > 0;
     w->quiet = a->count[FLAG_QUIET] > 0;
     w->progress = !w->quiet && isatty(STDERR_FILENO);
     w->feed.files = a->operands;
@@ -173,21 +217,44 @@ static bool read_options(struct work *w, const struct args *a, unsigned *jobs) {
     return false;
 }
 
+static int write_page(const struct results *r, const char *file) {
+    struct buf b = {0};
+    struct output o;
+    bool ok = output_open(&o, file, STDOUT_FILENO);
+    if (ok) {
+        report_html(&b, r);
+        output_buf(&o, &b);
+        ok = output_commit(&o);
+    }
+    buf_free(&b);
+    return ok ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int report(const struct args *a, struct work *w) {
+    struct buf b = {0};
+    bool more = a->count[FLAG_VERBOSE] > 0;
+    const char *page = a->value[FLAG_HTML];
+    results_sum(w->r);
+    if (page) {
+        find_course(w);
+        int code = write_page(w->r, page);
+        if (code != EXIT_DONE || strcmp(page, "-") == 0) return code;
+    }
+    if (a->count[FLAG_JSON])
+        report_json(&b, w->r, more ? DETAIL_SESSIONS : DETAIL_AGENTS);
+    else
+        report_table(&b, w->r, more);
+    int code = output_text(a, &b);
+    return code == EXIT_DONE && w->r->bad && !w->r->nrows ? EXIT_INPUT : code;
+}
+
 int cmd_replay(const struct args *a) {
     struct results r = {0};
     struct work w = {.r = &r};
-    struct buf b = {0};
     unsigned jobs = 1;
     int code = EXIT_USAGE;
-    if (read_options(&w, a, &jobs) && run_all(&w, jobs)) {
-        bool more = a->count[FLAG_VERBOSE] > 0;
-        results_sum(&r);
-        if (a->count[FLAG_JSON])
-            report_json(&b, &r, more);
-        else
-            report_table(&b, &r, more);
-        code = output_text(a, &b);
-    }
+    if (read_options(&w, a, &jobs) && run_all(&w, jobs)) code = report(a, &w);
+    free(w.longest);
     results_free(&r);
     return code;
 }

@@ -248,6 +248,7 @@ void results_free(struct results *r) {
     free(r->agents);
     free(r->summaries);
     free(r->shown.course);
+    free(r->shown.ran);
     free(r->shown.id);
     policies_free(r->policies, r->npolicies);
 }

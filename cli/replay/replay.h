@@ -351,8 +351,9 @@ struct results {
     size_t nagents, agents_cap;
     struct summary *summaries; /* [policy * nprices + price] */
     struct shown {             /* the course of one session, for the plot */
-        struct course *course; /* [policy][turn] */
-        size_t turns, order;
+        struct course *course; /* [policy][turn]; NULL = not wanted */
+        bool *ran;             /* by policy */
+        size_t turns;
         char *id;
     } shown;
 };
@@ -399,8 +400,13 @@ bool agent_figures(const struct results *r, size_t agent, size_t policy, size_t 
                    struct figures *sum, struct figures *none);
 /* The cheapest setting of ours that keeps as much as this policy does; NONE if none does. */
 size_t match_of(const struct results *r, size_t policy, size_t price);
+/* Settings of a grid are only shown if they are the best of their family, or on demand. */
+bool is_shown(const struct results *r, size_t policy, size_t price, bool more);
 
 void report_table(struct buf *b, const struct results *r, bool more);
-void report_json(struct buf *b, const struct results *r, bool more);
+/* For the page, for programs, and with every session. */
+enum detail { DETAIL_PAGE, DETAIL_AGENTS, DETAIL_SESSIONS };
+void report_json(struct buf *b, const struct results *r, enum detail detail);
+void report_html(struct buf *b, const struct results *r);
 
 #endif

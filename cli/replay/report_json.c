@@ -50,7 +50,7 @@ static void agents_json(struct buf *b, const struct results *r, size_t policy, s
     buf_str(b, "]");
 }
 
-static void policy_json(struct buf *b, const struct results *r, size_t i, size_t k) {
+static void policy_json(struct buf *b, const struct results *r, size_t i, size_t k, bool agents) {
     const struct summary *s = &r->summaries[i * r->nprices + k];
     const struct policy *p = &r->policies[i];
     buf_fmt(b, "%s\n {\"policy\":", i ? "," : "");
@@ -71,7 +71,7 @@ static void policy_json(struct buf *b, const struct results *r, size_t i, size_t
     size_t match = match_of(r, i, k);
     buf_str(b, ",\"ours_at_its_evidence\":");
     json_cstr(b, match == NONE ? NULL : r->policies[match].name);
-    agents_json(b, r, i, k);
+    if (agents) agents_json(b, r, i, k);
     buf_str(b, "}");
 }
 
@@ -114,7 +114,7 @@ static void billed_json(struct buf *b, const struct results *r) {
             n, u.read, u.written, u.fresh);
 }
 
-void report_json(struct buf *b, const struct results *r, bool more) {
+void report_json(struct buf *b, const struct results *r, enum detail detail) {
     buf_fmt(b,
             "{\"schema\":1,\"tokens\":\"characters/4\",\"sessions\":%zu,\"too_short\":%" PRIu64
             ",\"not_understood\":%" PRIu64 ",\"prices_as_of\":",
@@ -126,9 +126,9 @@ void report_json(struct buf *b, const struct results *r, bool more) {
         buf_fmt(b, "%s\n{\"price\":", k ? "," : "");
         json_cstr(b, r->prices[k]->name);
         buf_str(b, ",\"policies\":[");
-        for (size_t i = 0; i < r->npolicies; i++) policy_json(b, r, i, k);
+        for (size_t i = 0; i < r->npolicies; i++) policy_json(b, r, i, k, detail != DETAIL_PAGE);
         buf_str(b, "]");
-        if (more) sessions_json(b, r, k);
+        if (detail == DETAIL_SESSIONS) sessions_json(b, r, k);
         buf_str(b, "}");
     }
     buf_str(b, "]}\n");

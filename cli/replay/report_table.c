@@ -10,8 +10,7 @@ static const struct summary *summary(const struct results *r, size_t policy, siz
     return &r->summaries[policy * r->nprices + price];
 }
 
-/* Settings of a grid are only shown if they are the best of their family, or on demand. */
-static bool is_shown(const struct results *r, size_t i, size_t price, bool more) {
+bool is_shown(const struct results *r, size_t i, size_t price, bool more) {
     return more || !r->policies[i].grid || summary(r, i, price)->best;
 }
 
