@@ -212,6 +212,7 @@ static void load_anthropic(struct builder *b, size_t body) {
     size_t list = j_get(d, body, "messages");
     load_system(b, j_get(d, body, "system"));
     if (!list || d->node[list].kind != J_ARRAY) return;
+    b->t->list_end = d->node[list].to - 1;
     for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end) {
         size_t content = j_get(d, i, "content");
         struct str role = j_text(d, i, "role", &b->t->arena);
@@ -266,6 +267,7 @@ static void load_responses(struct builder *b, size_t body) {
     size_t list = j_get(d, body, "input");
     load_system(b, j_get(d, body, "instructions"));
     if (!list || d->node[list].kind != J_ARRAY) return;
+    b->t->list_end = d->node[list].to - 1;
     for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end, b->element++)
         responses_item(b, i);
 }
@@ -289,6 +291,7 @@ static void load_chat(struct builder *b, size_t body) {
     const struct jdoc *d = b->d;
     size_t list = j_get(d, body, "messages");
     if (!list || d->node[list].kind != J_ARRAY) return;
+    b->t->list_end = d->node[list].to - 1;
     for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end) {
         struct str role = j_text(d, i, "role", &b->t->arena);
         size_t content = j_get(d, i, "content"), calls = j_get(d, i, "tool_calls");
@@ -438,6 +441,7 @@ bool trace_load(struct trace *t, char *line, size_t len, paucis_ctx *ctx, struct
     if (request) read_log_facts(t, d);
     /* Positions were in the line; the library is given the body only. */
     size_t shift = d->node[request].from;
+    t->list_end -= t->list_end ? shift : 0;
     bool own = strcmp(format, "anthropic") == 0 || strncmp(format, "openai", 6) == 0;
     for (size_t i = 0; own && i < t->nmsgs; i++) {
         t->msgs[i].from -= shift;

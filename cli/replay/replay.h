@@ -138,6 +138,7 @@ struct trace {
     struct arena arena;
     char *line; /* owned; everything points into it or into the arena */
     struct str body;
+    size_t list_end; /* where its list of messages is closed; 0 = unknown */
     struct str id, agent, format;
     const char *file;
     uint64_t logged_input; /* billed input of the last request, 0 = unknown */
