@@ -1,9 +1,9 @@
 /* Session logs as agents keep them on disk, turned into traces in memory.
  *
  * Claude Code writes a line for each block of a message: adjacent lines of the user are one message
- * of the request, lines of the assistant with the same message id are one reply. Codex writes a line
- * for each item of the Responses format, and events between them. Both say what was billed for each
- * request. When a log says that the history was compacted, a new session begins there.
+ * of the request, lines of the assistant with the same message id are one reply. Codex writes a
+ * line for each item of the Responses format, and events between them. Both say what was billed for
+ * each request. When a log says that the history was compacted, a new session begins there.
  *
  * What comes out is a line like any other trace, with two more lists that go with the elements of
  * the request: `when`, the time of each in seconds, and `billed`, what the request for it cost. */

@@ -1,12 +1,12 @@
-/* What paucis itself does, in two ways. `stable` goes through the library's session: parts are added
- * as they come, and at each request the session says which of them stand in another form now, so a
- * trace costs one pass. `compact` plans every request's body from scratch, as the command would; it
- * shows any policy of the library, and that the session agrees with it.
+/* What paucis itself does, in two ways. `stable` goes through the library's session: parts are
+ * added as they come, and at each request the session says which of them stand in another form now,
+ * so a trace costs one pass. `compact` plans every request's body from scratch, as the command
+ * would; it shows any policy of the library, and that the session agrees with it.
  *
  * The library's parts and those of the measure are two readings of the same body. They are brought
  * together by place: a part of the library belongs to the message whose bytes it lies in, and there
  * to the next part of its kind. Several text blocks that the measure joins are several parts there;
- * pictures in a result, which the library leaves where they are, stand behind its new text. */
+ * pictures in a result, which the library leaves where they are, stand around its new text. */
 #include "replay/families.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "replay_page.h" /* page_html, page_html_size */
+#include <replay_page.h> /* made by the build: page_html, page_html_size */
 
 static void numbers(struct buf *b, const char *key, const struct course *c, size_t n, bool cached) {
     buf_fmt(b, ",\"%s\":[", key);

@@ -244,7 +244,8 @@ const struct family family_dedup = {.name = "dedup",
                                     .summary = "repeated results become references",
                                     .state = sizeof(struct classic),
                                     .begin = classic_begin,
-                                    .step = classic_step};
+                                    .step = classic_step,
+                                    .end = classic_end};
 
 /* ---- compact to budget ---------------------------------------------------------------------- */
 
