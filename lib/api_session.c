@@ -3,6 +3,7 @@
 #include "core/os.h"
 #include "limits.h"
 #include "plan/settings.h"
+#include "stable/items.h"
 
 struct paucis_session {
     struct mem mem;
@@ -10,7 +11,8 @@ struct paucis_session {
     struct fold fold;
     struct paucis_price price;
     VEC(struct span) texts;
-    uint64_t bytes; /* as they came */
+    struct item_set calls; /* ids of calls: their part, plus 1 */
+    uint64_t bytes;        /* as they came */
 };
 
 static paucis_err session_text(void *ud, size_t part, struct span *out) {
@@ -43,7 +45,8 @@ paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
     s->price = settings.stable.price ? *settings.stable.price : *paucis_price_at(0);
     settings.stable.price = &s->price;
     settings.stable.sent = false; /* a session remembers what it sent */
-    s->arena.mem = s->fold.mem = s->fold.rent.mem = &s->mem;
+    s->calls.seed = paucis__os_seed();
+    s->arena.mem = s->calls.mem = s->fold.mem = s->fold.rent.mem = &s->mem;
     s->fold.arena = &s->arena;
     s->fold.forms.seed = paucis__os_seed();
     s->fold.source = (struct fold_source){session_text, session_text, s};
@@ -56,6 +59,7 @@ void paucis_session_free(paucis_session *s) {
     if (!s) return;
     paucis__fold_free(&s->fold);
     VEC_FREE(&s->mem, s->texts);
+    paucis__items_free(&s->calls);
     paucis__arena_free(&s->arena);
     struct mem mem = s->mem;
     paucis__mem_resize(&mem, s, sizeof *s, 0);
@@ -74,6 +78,18 @@ static size_t place(const char *name, const char *const *names) {
     return i;
 }
 
+/* Calls are remembered by their ids; a result finds its call. */
+static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
+    if (!p->id.len || (p->kind != PART_CALL && p->kind != PART_RESULT)) return PAUCIS_OK;
+    struct item_slot *slot = paucis__item_add(&s->calls, item_hash(p->id.at, p->id.len));
+    if (!slot) return PAUCIS_E_NOMEM;
+    if (p->kind == PART_CALL)
+        slot->value = s->fold.parts.count + 1;
+    else if (slot->value)
+        p->mate = (uint32_t)slot->value - 1;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
     static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
     static const char *const kinds[] = {"text",  "call",   "result", "thinking",
@@ -90,11 +106,14 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
                              .role = (uint8_t)role,
                              .kind = (uint8_t)kind,
                              .len = p->text_len,
-                             .id = session_copy(s, p->id, p->id_len)};
+                             .mate = NO_INDEX,
+                             .id = session_copy(s, p->id, p->id_len),
+                             .name = session_copy(s, p->name, p->name_len)};
     if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
     if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
     struct span text = session_copy(s, p->text, p->text_len);
-    if (!text.at || !part.id.at) return PAUCIS_E_NOMEM;
+    if (!text.at || !part.id.at || !part.name.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(session_pair(s, &part));
     PAUCIS_TRY(paucis__fold_add(&s->fold, &part));
     s->texts.at[s->texts.count++] = text;
     s->bytes += text.len;

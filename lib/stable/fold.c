@@ -257,26 +257,40 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     return PAUCIS_OK;
 }
 
+/* A part's text with what forms want to know of it. */
+static paucis_err text_of(struct fold *f, size_t part, struct form_text *out) {
+    const struct fold_part *p = &f->parts.at[part];
+    *out = (struct form_text){.part = part,
+                              .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
+                              .failed = p->flags & FOLD_ERROR,
+                              .tool = p->tool};
+    return f->source.text(f->source.ud, part, &out->text);
+}
+
+static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
+    return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
+}
+
 static paucis_err cap(struct fold *f, size_t part) {
-    struct span text, capped;
-    PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
-    PAUCIS_TRY(f->forms.kind->capped(&f->forms, part, text, f->limits.cap, &capped));
-    if (capped.len >= text.len) return PAUCIS_OK;
+    struct form_text t;
+    struct span capped;
+    PAUCIS_TRY(text_of(f, part, &t));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, cap_of(f, &f->parts.at[part]), &capped));
+    if (capped.len >= t.text.len) return PAUCIS_OK;
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
-/* What forms want to know of a new text. */
+/* Shows a new text to the forms, and a call to the table of tools. */
 static paucis_err show(struct fold *f, size_t part) {
-    const struct fold_part *p = &f->parts.at[part];
-    struct span text;
-    if (!f->forms.kind->born || p->kind == PART_MEDIA || p->kind == PART_OPAQUE ||
-        p->kind == PART_THINKING)
+    struct fold_part *p = &f->parts.at[part];
+    struct form_text t;
+    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
         return PAUCIS_OK;
-    PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
-    enum form_source source = p->kind == PART_RESULT ? SOURCE_RESULT
-                              : p->kind == PART_CALL ? SOURCE_CALL
-                                                     : SOURCE_PROSE;
-    return f->forms.kind->born(&f->forms, source, part, text);
+    if (p->kind == PART_RESULT && p->mate < part) p->tool = f->parts.at[p->mate].tool;
+    if (!f->forms.kind->born) return PAUCIS_OK;
+    PAUCIS_TRY(text_of(f, part, &t));
+    if (p->kind == PART_CALL) p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
+    return f->forms.kind->born(&f->forms, &t);
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
@@ -287,21 +301,33 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
-    return f->limits.cap && p->len > f->limits.cap ? cap(f, part) : PAUCIS_OK;
+    uint64_t most = cap_of(f, p);
+    return most && p->len > most ? cap(f, part) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */
 
+static paucis_err stays(struct fold *f, struct span text) {
+    return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
+}
+
+/* Fixes the short form of a result: false if it has none that is shorter than it stands. */
+static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
+    struct fold_part *p = &f->parts.at[part];
+    struct form_text t;
+    PAUCIS_TRY(text_of(f, part, &t));
+    p->brief = t.text;
+    if (p->len >= LEAST_BRIEF) PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
+    *shorter = fold_tokens(p->brief.len) < size_now(p);
+    return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
+}
+
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
-    struct span text;
+    bool shorter = true;
     p->brief = SPAN("");
-    if (p->kind == PART_RESULT) {
-        if (p->len < LEAST_BRIEF) return PAUCIS_OK;
-        PAUCIS_TRY(f->source.text(f->source.ud, part, &text));
-        PAUCIS_TRY(f->forms.kind->brief(&f->forms, part, text, p->flags & FOLD_ERROR, &p->brief));
-    }
-    if (fold_tokens(p->brief.len) >= size_now(p)) return PAUCIS_OK;
+    if (p->kind == PART_RESULT) PAUCIS_TRY(fix_brief(f, part, &shorter));
+    if (!shorter) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
     pay_rent(f, part, 1);

@@ -28,14 +28,15 @@ enum fold_flags {
 
 struct fold_part {
     uint32_t message;
-    uint8_t role, kind, flags, form;
+    uint8_t role, kind, flags, form, tool;
+    uint32_t mate;   /* a result's call, NO_INDEX if unknown */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
     int64_t since;   /* the turn since which it pays rent */
     int64_t again;   /* tokens of it that a cut before it would write again */
     size_t len;      /* bytes of text it came with */
-    struct span id;
+    struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
 };
@@ -49,14 +50,15 @@ struct fold_source { /* where texts come from */
 
 struct fold_limits {
     paucis_price price;
-    uint64_t window, cap, gate; /* messages; bytes, 0 = none; tokens below which nothing is done */
-    uint64_t attach, stop;      /* messages: no form before, none after */
-    uint64_t risk;              /* thousandths that a cut may put us behind doing nothing */
-    uint64_t thought;           /* what losing a token of present thinking counts, in writes */
-    bool cuts;                  /* level safe makes none but those the budget forces */
-    bool bound;                 /* thinking after a cut must go */
-    bool keep_thinking;         /* and may not: cuts fall behind all of it */
-    bool sent;                  /* the history is what was sent: only the last request decides */
+    uint64_t window, gate;  /* messages; tokens below which nothing is done */
+    uint64_t cap, cap_read; /* bytes of a new result, and of one that reads a file; 0 = none */
+    uint64_t attach, stop;  /* messages: no form before, none after */
+    uint64_t risk;          /* thousandths that a cut may put us behind doing nothing */
+    uint64_t thought;       /* what losing a token of present thinking counts, in writes */
+    bool cuts;              /* level safe makes none but those the budget forces */
+    bool bound;             /* thinking after a cut must go */
+    bool keep_thinking;     /* and may not: cuts fall behind all of it */
+    bool sent;              /* the history is what was sent: only the last request decides */
 };
 
 struct fold_cut {
@@ -101,7 +103,7 @@ struct fold {
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,
- * id. */
+ * id, name, mate. */
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part);
 
 /* A request made of all parts so far; `last` if it is the one that is really sent now. */

@@ -9,22 +9,29 @@
 
 #include "core/hash.h"
 #include "core/words.h"
+#include "stable/tools.h"
 
-enum form_source { SOURCE_PROSE, SOURCE_CALL, SOURCE_RESULT }; /* what a text is part of */
+/* A text and what it is part of. */
+struct form_text {
+    struct span text;
+    size_t part;    /* parts are numbered in order */
+    bool is_result; /* that may be shortened; else prose or arguments, which stay */
+    bool failed;    /* the result says so: its first line stays */
+    enum tool tool; /* that the result is of */
+};
 
 struct forms;
 
 struct form_kind {
     TABLE_ROW; /* name, summary */
-    /* A text is sent for the first time; parts are numbered in order. NULL if the kind does not care. */
-    paucis_err (*born)(struct forms *f, enum form_source source, size_t part, struct span text);
-    /* The short form of a stale result; *out = text if there is none that is worth it. The first
-     * line of a result that says the call failed stays. */
-    paucis_err (*brief)(struct forms *f, size_t part, struct span text, bool failed,
-                        struct span *out);
+    /* A text is sent for the first time. NULL if the kind does not care. */
+    paucis_err (*born)(struct forms *f, const struct form_text *t);
+    /* The short form of a stale result; *out = the text if there is none that is worth it. */
+    paucis_err (*brief)(struct forms *f, const struct form_text *t, struct span *out);
+    /* This text stands from now on, unless the budget cuts it. NULL if the kind does not care. */
+    paucis_err (*stays)(struct forms *f, struct span text);
     /* A result of more than `cap` bytes cut to about that, before it is sent for the first time. */
-    paucis_err (*capped)(struct forms *f, size_t part, struct span text, size_t cap,
-                         struct span *out);
+    paucis_err (*capped)(struct forms *f, const struct form_text *t, size_t cap, struct span *out);
     void (*free)(struct forms *f);
 };
 

@@ -11,17 +11,18 @@
 
 #include "stable/items.h"
 
-#define LEAST_GAIN 64 /* bytes: a form that saves less is not used */
-#define LONG_LINE 240 /* bytes: longer lines are cut into pieces ... */
-#define PIECE_FROM 80 /* ... of at least so many, if there is a place to cut, */
-#define PIECE_TO 160  /* ... and at most so many */
-#define SAME_LINE 24  /* bytes: shorter lines are not worth repeating verbatim */
-#define GAP_COST 7    /* bytes that a gap costs, about */
-#define SCALE 50      /* worths are in fiftieths of a byte, so that all is in integers */
+#define LEAST_GAIN 64  /* bytes: a form that saves less is not used */
+#define LONG_LINE 240  /* bytes: longer lines are cut into pieces ... */
+#define PIECE_FROM 80  /* ... of at least so many, if there is a place to cut, */
+#define PIECE_TO 160   /* ... and at most so many */
+#define SAME_LINE 24   /* bytes: shorter lines are not worth repeating verbatim */
+#define READ_BONUS 90  /* percent of V: a line of a file is what an edit will quote ... */
+#define OTHER_BONUS 25 /* ... and a line of other output seldom is */
+#define GAP_COST 7     /* bytes that a gap costs, about */
+#define SCALE 50       /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */
-#define KNOWN \
-    UINT64_MAX /* something that stays has it; else: the part it was last seen in, plus 1 */
+#define KNOWN UINT64_MAX /* something that stays has it; else: the weighing that met it last */
 
 struct piece { /* a line, or a piece of a long one */
     const char *at;
@@ -39,6 +40,7 @@ struct novelty {
     VEC(struct piece) pieces;
     VEC(struct item) names;
     VEC(char) text;
+    uint64_t weighings; /* so far */
 };
 
 static paucis_err novelty_state(struct forms *f, struct novelty **out) {
@@ -121,6 +123,18 @@ static size_t piece_len(struct span line) {
     return n;
 }
 
+static paucis_err novelty_stays(struct forms *f, struct span text) {
+    struct novelty *n;
+    struct item item;
+    PAUCIS_TRY(novelty_state(f, &n));
+    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
+        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
+        if (!slot) return PAUCIS_E_NOMEM;
+        slot->value = KNOWN;
+    }
+    return PAUCIS_OK;
+}
+
 static paucis_err born_result(struct novelty *n, size_t part, struct span text) {
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         struct span line = line_at(at, end), words = bare(line);
@@ -133,35 +147,27 @@ static paucis_err born_result(struct novelty *n, size_t part, struct span text) 
     return PAUCIS_OK;
 }
 
-static paucis_err novelty_born(struct forms *f, enum form_source source, size_t part,
-                               struct span text) {
+static paucis_err novelty_born(struct forms *f, const struct form_text *t) {
     struct novelty *n;
     PAUCIS_TRY(novelty_state(f, &n));
-    if (source == SOURCE_RESULT) return born_result(n, part, text);
-    struct item item;
-    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
+    return t->is_result ? born_result(n, t->part, t->text) : novelty_stays(f, t->text);
 }
 
 /* ---- weighing ------------------------------------------------------------------------------ */
 
 /* Finds the new names of a piece and what they are worth. */
-static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t part, uint64_t code,
-                              uint64_t word) {
+static paucis_err weigh_names(struct novelty *n, struct piece *p, uint64_t code, uint64_t word,
+                              bool list_all) {
     struct item item;
     p->names = (uint32_t)n->names.count;
     for (const char *at = p->at, *end = at + p->len; paucis__item_next(&at, end, &item);) {
         struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
         if (!slot || !VEC_ROOM(n->items.mem, n->names, 1)) return PAUCIS_E_NOMEM;
-        if (slot->value == KNOWN || slot->value == part + 1) continue;
-        slot->value = part + 1;
+        if (slot->value == KNOWN || slot->value == n->weighings) continue;
+        slot->value = n->weighings;
         uint64_t worth = paucis__item_is_code(&item) ? code : word;
         p->worth += worth;
-        if ((item.len + 1) * SCALE > worth) continue;
+        if ((item.len + 1) * SCALE > worth && !list_all) continue;
         n->names.at[n->names.count++] = item;
         p->nnames++;
         p->listed += (uint32_t)item.len + 1;
@@ -169,24 +175,27 @@ static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t part, u
     return PAUCIS_OK;
 }
 
-static void weigh_line(struct novelty *n, struct piece *p, size_t part, uint64_t code) {
+static void weigh_line(struct novelty *n, struct piece *p, const struct form_text *t,
+                       uint64_t code) {
     struct span words = bare(span_of(p->at, p->len));
     if (words.len < SAME_LINE) return;
     const struct item_slot *slot = paucis__item_find(&n->lines, item_hash(words.at, words.len));
-    bool again = slot && slot->value > part + 1;
-    if (!again) p->bonus = code * 44 / 100;
+    bool again = slot && slot->value > t->part + 1;
+    if (!again) p->bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
 }
 
-static paucis_err weigh(struct novelty *n, size_t part, struct span text, uint64_t code,
-                        uint64_t word) {
+static paucis_err weigh(struct novelty *n, const struct form_text *t, uint64_t code, uint64_t word,
+                        bool list_all) {
+    struct span text = t->text;
     n->pieces.count = n->names.count = 0;
+    n->weighings++;
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         struct span line = line_at(at, end);
         if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
         struct piece *p = &n->pieces.at[n->pieces.count++];
         *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
-        PAUCIS_TRY(weigh_names(n, p, part, code, word));
-        weigh_line(n, p, part, code);
+        PAUCIS_TRY(weigh_names(n, p, code, word, list_all));
+        weigh_line(n, p, t, code);
         at += p->len;
     }
     return PAUCIS_OK;
@@ -249,17 +258,6 @@ static paucis_err put_all(struct novelty *n, struct span text) {
     return PAUCIS_OK;
 }
 
-/* From now on these names stand somewhere. */
-static paucis_err know(struct novelty *n, const char *at, size_t len) {
-    struct item item;
-    for (const char *end = at + len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
-}
-
 static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span *out) {
     char *copy = paucis__arena_alloc(f->arena, n->text.count);
     if (!copy) return PAUCIS_E_NOMEM;
@@ -268,21 +266,19 @@ static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span
     return PAUCIS_OK;
 }
 
-static paucis_err novelty_brief(struct forms *f, size_t part, struct span text, bool failed,
-                                struct span *out) {
+static paucis_err novelty_brief(struct forms *f, const struct form_text *t, struct span *out) {
     struct novelty *n;
     uint64_t worth = f->keep * SCALE;
-    *out = text;
+    *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth / 2));
+    PAUCIS_TRY(weigh(n, t, worth, worth / 2, false));
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
         uint64_t cost = (uint64_t)(p->len + GAP_COST - p->listed) * SCALE;
-        p->keep = p->worth + p->bonus >= cost || (failed && i == 0);
+        p->keep = p->worth + p->bonus >= cost || (t->failed && i == 0);
     }
-    PAUCIS_TRY(put_all(n, text));
-    if (n->text.count + LEAST_GAIN <= text.len) PAUCIS_TRY(hand_out(f, n, out));
-    return know(n, out->at, out->len);
+    PAUCIS_TRY(put_all(n, t->text));
+    return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
 
 /* ---- the cap for new results --------------------------------------------------------------- */
@@ -320,6 +316,9 @@ static void choose_lines(struct novelty *n, uint64_t room) {
 /* Names in lines that go: the shortest first. Those not chosen get length 0. */
 static void choose_names(struct novelty *n, uint64_t room) {
     uint64_t bytes[RANKS] = {0}, left;
+    for (size_t i = 0; i < n->pieces.count; i++)
+        for (size_t k = 0; n->pieces.at[i].keep && k < n->pieces.at[i].nnames; k++)
+            n->names.at[n->pieces.at[i].names + k].len = 0;
     for (size_t i = 0; i < n->names.count; i++)
         bytes[RANKS - 1 - n->names.at[i].len] += n->names.at[i].len + 1;
     size_t last = choose(bytes, room, &left);
@@ -343,18 +342,18 @@ static void keep_ends(struct novelty *n, uint64_t head, uint64_t tail) {
     }
 }
 
-static paucis_err novelty_capped(struct forms *f, size_t part, struct span text, size_t cap,
+static paucis_err novelty_capped(struct forms *f, const struct form_text *t, size_t cap,
                                  struct span *out) {
     struct novelty *n;
     uint64_t worth = f->keep * SCALE;
-    *out = text;
+    *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, part, text, worth, worth));
+    PAUCIS_TRY(weigh(n, t, worth, worth, true));
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, cap * 45 / 100);
-    choose_names(n, cap / 4);
-    PAUCIS_TRY(put_all(n, text));
-    return n->text.count + LEAST_GAIN <= text.len ? hand_out(f, n, out) : PAUCIS_OK;
+    choose_names(n, cap);
+    PAUCIS_TRY(put_all(n, t->text));
+    return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
 
 const struct form_kind paucis__form_novelty = {
@@ -362,6 +361,7 @@ const struct form_kind paucis__form_novelty = {
     .summary = "lines and names that nothing else in the conversation has",
     .born = novelty_born,
     .brief = novelty_brief,
+    .stays = novelty_stays,
     .capped = novelty_capped,
     .free = novelty_free,
 };

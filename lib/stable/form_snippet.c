@@ -50,18 +50,14 @@ static paucis_err cut(struct forms *f, struct span text, size_t head, size_t tai
     return PAUCIS_OK;
 }
 
-static paucis_err snippet_brief(struct forms *f, size_t part, struct span text, bool failed,
-                                struct span *out) {
-    (void)part;
-    (void)failed; /* its first line is in the head */
+static paucis_err snippet_brief(struct forms *f, const struct form_text *t, struct span *out) {
     size_t side = (size_t)f->keep * UNIT / 2;
-    return cut(f, text, side, side, out);
+    return cut(f, t->text, side, side, out);
 }
 
-static paucis_err snippet_capped(struct forms *f, size_t part, struct span text, size_t cap,
+static paucis_err snippet_capped(struct forms *f, const struct form_text *t, size_t cap,
                                  struct span *out) {
-    (void)part;
-    return cut(f, text, cap / 2, cap - cap / 2, out);
+    return cut(f, t->text, cap / 2, cap - cap / 2, out);
 }
 
 const struct form_kind paucis__form_snippet = {.name = "snippet",

@@ -8,6 +8,7 @@
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", BY_LEVEL, 0, "how much of a stale result stays; 0: the level's"),
     [STABLE_CAP] = NUMBER("cap", BY_LEVEL, 0, "bytes of a new result; 0: the level's"),
+    [STABLE_CAP_READ] = NUMBER("cap_read", BY_LEVEL, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
     [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
@@ -18,9 +19,19 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 36},
-    {.name = "balanced", .summary = "favours evidence", .keep = 36, .cap = 16384, .cuts = true},
-    {.name = "deep", .summary = "favours cost", .keep = 24, .cap = 8192, .cuts = true},
+    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 21},
+    {.name = "balanced",
+     .summary = "favours evidence",
+     .keep = 21,
+     .cap = 4096,
+     .cap_read = 24576,
+     .cuts = true},
+    {.name = "deep",
+     .summary = "favours cost",
+     .keep = 18,
+     .cap = 2048,
+     .cap_read = 12288,
+     .cuts = true},
     {.name = NULL},
 };
 
@@ -36,6 +47,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .price = *s->price,
         .window = o[STABLE_WINDOW],
         .cap = o[STABLE_CAP] ? o[STABLE_CAP] : s->level->cap,
+        .cap_read = o[STABLE_CAP_READ] ? o[STABLE_CAP_READ] : s->level->cap_read,
         .gate = s->price->minimum,
         .attach = o[STABLE_ATTACH],
         .stop = o[STABLE_STOP],
@@ -80,8 +92,10 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .role = m->role,
                                 .kind = p->kind,
                                 .len = paucis__view_original_len(v, i),
-                                .id = paucis__view_string(v, p->id)};
-        if (!new.id.at) return PAUCIS_E_NOMEM;
+                                .mate = p->mate,
+                                .id = paucis__view_string(v, p->id),
+                                .name = paucis__view_string(v, p->name)};
+        if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));

@@ -10,6 +10,7 @@
 enum stable_option {
     STABLE_KEEP,
     STABLE_CAP,
+    STABLE_CAP_READ,
     STABLE_WINDOW,
     STABLE_RISK,
     STABLE_THOUGHT,
@@ -23,7 +24,7 @@ extern const struct option paucis__stable_options[STABLE_OPTIONS];
 /* How much may go, in one word. */
 struct level {
     TABLE_ROW; /* name, summary */
-    uint64_t keep, cap;
+    uint64_t keep, cap, cap_read;
     bool cuts;
 };
 extern const struct level paucis__levels[]; /* a NULL name ends; the second is the default */
