@@ -11,6 +11,20 @@ const struct family *const families[] = {
 #undef FAMILY
     NULL};
 
+/* Good until the next call. */
+const paucis_info *family_row(size_t i) {
+    static char text[400], name[64];
+    static paucis_info row;
+    const struct family *f = families[i];
+    if (!f) return NULL;
+    size_t n = (size_t)snprintf(name, sizeof name, "%s", f->name);
+    for (size_t k = 0; k < f->nparams && n < sizeof name; k++)
+        n += (size_t)snprintf(name + n, sizeof name - n, ":%ld", f->standard[k]);
+    snprintf(text, sizeof text, "%s (%s)", f->summary, f->source);
+    row = (paucis_info){.name = name, .summary = text, .detail = f->params};
+    return &row;
+}
+
 /* A word with a plus is a family at its defaults and at every setting of its grid. */
 static const struct {
     const char *name, *words;
