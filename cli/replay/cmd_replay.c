@@ -162,17 +162,27 @@ static bool run_all(struct work *w, unsigned jobs) {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+/* Rows of a file are the report's own; those of the table are only pointed to. */
+static bool add_price(struct results *r, const char *name, size_t *cap) {
+    const paucis_price *row;
+    paucis_price *own = heap_get(sizeof *own);
+    bool ok = price_find(name, &row, own);
+    if (ok) *PUSH(r->prices, r->nprices, *cap) = row;
+    if (!ok || row != own) return free(own), ok;
+    own->name = copy_text(str_of(own->name));
+    *PUSH(r->own_prices, r->nown_prices, r->own_prices_cap) = own;
+    return true;
+}
+
 static bool read_prices(struct results *r, const struct args *a, size_t *cap) {
     for (size_t i = 0; i < a->ngiven; i++) {
         if (a->given[i].flag != FLAG_PRICE) continue;
         for (const char *p = a->given[i].value; *p;) {
-            char name[128];
-            const paucis_price *row;
-            static paucis_price from_file;
             size_t n = strcspn(p, ",");
-            snprintf(name, sizeof name, "%.*s", (int)(n < 127 ? n : 127), p);
-            if (!price_find(name, &row, &from_file)) return false;
-            *PUSH(r->prices, r->nprices, *cap) = row;
+            char *name = copy_text((struct str){p, n});
+            bool ok = add_price(r, name, cap);
+            free(name);
+            if (!ok) return false;
             p += n + (p[n] != '\0');
         }
     }

@@ -245,6 +245,11 @@ void results_free(struct results *r) {
     for (size_t i = 0; i < r->nrows; i++) row_free(&r->rows[i]);
     free(r->rows);
     free((void *)r->prices);
+    for (size_t i = 0; i < r->nown_prices; i++) {
+        free((void *)(uintptr_t)r->own_prices[i]->name);
+        free(r->own_prices[i]);
+    }
+    free(r->own_prices);
     free(r->agents);
     free(r->summaries);
     free(r->shown.course);

@@ -345,6 +345,8 @@ struct results {
     size_t npolicies;
     const paucis_price **prices;
     size_t nprices;
+    paucis_price **own_prices;
+    size_t nown_prices, own_prices_cap;
     struct trace_row *rows;
     size_t nrows, rows_cap;
     uint64_t too_short, bad;
