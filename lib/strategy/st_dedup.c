@@ -3,15 +3,13 @@
 
 enum { MIN, KEEP_LAST, WHOLE, CLEAR_IDS };
 
-/* Is the text behind this key shorter? Each escape, and so each backslash, stands for at least one
- * byte and takes at most six; only where that leaves it open is the text measured. */
+/* Is the text behind this key shorter? Each escape stands for at least one byte and takes at most
+ * six, or two if the body spells the text that way; only where that leaves it open is the text
+ * measured. */
 static bool is_shorter_than(const struct view *v, size_t part, struct span key, uint64_t min) {
     if (key.len < min) return true;
-    if (key.len >= min * 6) return false;
-    size_t slashes = 0;
-    for (size_t i = 0; i < key.len; i++) slashes += key.at[i] == '\\';
-    return key.len - 5 * (slashes < key.len / 5 ? slashes : key.len / 5) < min &&
-           paucis__view_text_len(v, part) < min;
+    if (key.len / (paucis__view_quoted(v, part).at ? 2 : 6) >= min) return false;
+    return paucis__view_text_len(v, part) < min;
 }
 
 static paucis_err dedup_result(struct pass *p, struct seen *seen, const bool *unclear,

@@ -93,6 +93,10 @@ paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, str
     return paucis__edit_refer(v, why, part, text, NO_INDEX);
 }
 
+void paucis__edit_spell(struct view *v, size_t part, struct span quoted) {
+    v->edits.at[view_part(v, part)->edit].quoted = quoted;
+}
+
 void paucis__edit_restore(struct view *v, size_t part) {
     struct part *p = view_part(v, part);
     if (p->edit == NO_INDEX) return;
@@ -226,6 +230,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
     if (call != NO_INDEX) {
         p->mate = (uint32_t)call;
         p->id = view_part(v, call)->id;
+        p->same = view_part(v, call)->same;
         p->name = view_part(v, call)->name;
         if (view_part(v, call)->mate == NO_INDEX)
             view_part(v, call)->mate = (uint32_t)(v->parts.count - 1);
