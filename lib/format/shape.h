@@ -53,7 +53,7 @@ static inline void shape_opaque(struct view *v, size_t node) {
 
 /* More permissions for the part added last. */
 static inline void shape_grant(struct view *v, unsigned flags) {
-    if (!v->failed) v->parts.at[v->parts.count - 1].flags |= (uint8_t)flags;
+    if (!v->failed) v->parts.at[v->parts.count - 1].flags |= (uint16_t)flags;
 }
 
 #endif

@@ -12,6 +12,7 @@
 static paucis_err run_strategies(struct view *v, const struct settings *s, struct counts *counts) {
     for (size_t i = 0; i < s->count; i++) {
         const struct strategy *st = s->list[i];
+        size_t edits = v->edits.count;
         counts[i] = (struct counts){0};
         struct pass p = {.v = v,
                          .opt = paucis__settings_of(s, st),
@@ -21,7 +22,7 @@ static paucis_err run_strategies(struct view *v, const struct settings *s, struc
                          .strategy = st->name};
         PAUCIS_TRY(st->run(&p));
         if (s->common[COMMON_MEND]) PAUCIS_TRY(paucis__mend_references(&p));
-        paucis__edit_settle(v);
+        if (v->edits.count > edits) paucis__edit_settle(v);
     }
     return PAUCIS_OK;
 }

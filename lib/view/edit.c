@@ -298,7 +298,7 @@ void paucis__edit_undo(struct view *v, size_t keep) {
             if (!e->undone) view_part(v, e->part)->edit = e->prior;
             break;
         case EDIT_DROP:
-            view_part(v, e->part)->flags &= (uint8_t)~PART_DROPPED;
+            view_part(v, e->part)->flags &= (uint16_t)~PART_DROPPED;
             m->live++;
             break;
         case EDIT_DROP_MESSAGE:

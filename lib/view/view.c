@@ -42,7 +42,7 @@ struct part *paucis__view_part(struct view *v, enum kind kind, size_t node, unsi
                        .edit = NO_INDEX,
                        .message = (uint32_t)(v->messages.count - 1),
                        .kind = (uint8_t)kind,
-                       .flags = (uint8_t)flags};
+                       .flags = (uint16_t)flags};
     return p;
 }
 

@@ -28,7 +28,8 @@ enum part_flags {
     PART_SEALED = 16,     /* carries a signature or encrypted data */
     PART_SERVER = 32,     /* call or result of a tool that the provider runs */
     PART_DROPPED = 64,    /* set by an edit */
-    PART_OWN_ANSWER = 128 /* call that only a result of its own kind answers */
+    PART_OWN_ANSWER = 128, /* call that only a result of its own kind answers */
+    PART_SPECIAL = 256     /* call or result with members that have rules of their own */
 };
 
 struct part {
@@ -40,7 +41,8 @@ struct part {
     uint32_t same; /* the body's first call with this id, before it or itself; NO_INDEX if none */
     uint32_t edit; /* the edit that replaced the text last, NO_INDEX if none */
     uint32_t message;
-    uint8_t kind, flags;
+    uint16_t flags;
+    uint8_t kind;
 };
 
 struct slot {
