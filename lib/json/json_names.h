@@ -38,7 +38,7 @@ struct json_name_words {
     uint64_t first, last, len;
 };
 
-#define JSON_NAME_SLOTS 256
+#define JSON_NAME_SLOTS 1024
 #define JSON_NAME_MAX 24
 struct json_name_table {
     uint8_t slot[JSON_NAME_SLOTS]; /* number of the name + 1, 0 = free */
@@ -62,7 +62,7 @@ static inline struct json_name_words json_name_words(const char *at, size_t len)
 }
 
 static inline size_t json_name_slot(struct json_name_words w, size_t len) {
-    return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 56);
+    return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 54);
 }
 
 /* The number of the name that is these bytes, JSON_NAMES if it is none. `room` bytes may be read.
