@@ -76,8 +76,10 @@ static void shape_names_tool(struct shape_walk *w, size_t name) {
 /* ---- blocks -------------------------------------------------------------------------------- */
 
 static bool is_key_of(const struct json *j, size_t key, const char *keys) {
-    for (const char *end; (end = strchr(keys, ' ')) != NULL; keys = end + 1)
-        if (json_is_text(j, key, keys, (size_t)(end - keys))) return true;
+    for (size_t n; *keys; keys += n + 1) {
+        for (n = 0; keys[n] != ' ';) n++;
+        if (json_is_text(j, key, keys, n)) return true;
+    }
     return false;
 }
 
@@ -89,18 +91,21 @@ static void shape_keys(struct shape_walk *w, size_t object, const char *keys, bo
             shape_break(w, "B-R28", k + 1, "the API knows no such field here");
 }
 
-static bool is_id_char(char c) {
-    char lower = (char)(c | 32);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+/* Every byte, without an early exit: this way the compiler makes it vector code. */
+static bool has_id_chars_only(struct span s) {
+    unsigned char bad = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i], letter = (unsigned char)((c | 32) - 'a');
+        bad |= !((letter < 26) | ((unsigned char)(c - '0') < 10) | (c == '_') | (c == '-'));
+    }
+    return !bad;
 }
 
 /* B-R7 */
 static void shape_id(struct shape_walk *w, size_t id) {
     if (!shape_string(w->j, id)) return;
     struct span s = json_inner(w->j, id);
-    size_t good = 0;
-    while (good < s.len && is_id_char(s.at[good])) good++;
-    if (!s.len || good < s.len)
+    if (!s.len || !has_id_chars_only(s))
         shape_break(w, "B-R7", id, "id holds something else than letters, digits, _ and -");
 }
 

@@ -125,10 +125,14 @@ static void spelling_makes_no_difference(void) {
     enum { PIECES = sizeof pieces / sizeof *pieces, MOST = 40 };
     uint64_t seed = 1;
     for (int round = 0; round < 3000; round++) {
-        char text[MOST * 48] = "", form[sizeof text * 6];
-        size_t kinds = 2 + (size_t)round % (PIECES - 2), from = (size_t)round / 7, n;
-        for (n = (size_t)round % MOST; n > 0; n--)
-            strcat(text, pieces[(from + random_below(&seed, kinds)) % PIECES]);
+        char text[MOST * 48], form[sizeof text * 6];
+        size_t kinds = 2 + (size_t)round % (PIECES - 2), from = (size_t)round / 7, len = 0;
+        for (size_t n = (size_t)round % MOST; n > 0; n--) {
+            const char *piece = pieces[(from + random_below(&seed, kinds)) % PIECES];
+            memcpy(text + len, piece, strlen(piece));
+            len += strlen(piece);
+        }
+        text[len] = 0;
         struct talk t = {0};
         says(&t, "assistant", text);
         message(&t, "assistant");
