@@ -169,9 +169,26 @@ static void pay_rent(struct fold *f, size_t part, int64_t sign) {
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
+/* References to a text that is whole no more. They stand behind it and are old themselves. */
+static paucis_err retell(struct fold *f, size_t part) {
+    uint32_t next;
+    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
+        next = f->parts.at[i].chain;
+        if (f->parts.at[i].form != FORM_REFERENCE) continue;
+        struct span text =
+            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
+                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        if (!text.at) return PAUCIS_E_NOMEM;
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
+    }
+    f->parts.at[part].refers = NO_INDEX;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason) {
     struct fold_part *p = &f->parts.at[part];
+    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
     if (p->flags & FOLD_STALE) {
         pay_rent(f, part, -1);
@@ -420,21 +437,6 @@ static void recede(struct fold *f) {
 
 /* ---- cutting ------------------------------------------------------------------------------- */
 
-/* References to a text that is whole no more. They stand behind it and are old themselves. */
-static paucis_err retell(struct fold *f, size_t part) {
-    uint32_t next;
-    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
-        next = f->parts.at[i].chain;
-        struct span text =
-            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
-                          f->parts.at[part].id, f->parts.at[i].len, 0);
-        if (!text.at) return PAUCIS_E_NOMEM;
-        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
-    }
-    f->parts.at[part].refers = NO_INDEX;
-    return PAUCIS_OK;
-}
-
 static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
     int64_t saved = size_now(p) - fold_tokens(p->brief.len);
     return (int64_t)f->limits.price.read * saved * (f->turn - p->since + 1);
@@ -443,7 +445,6 @@ static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
 static paucis_err shorten(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     f->cut.rent += rent_paid(f, p);
-    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
     const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
                          : p->flags & FOLD_SUPERSEDED ? "superseded"

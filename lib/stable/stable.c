@@ -3,13 +3,10 @@
 
 #include <string.h>
 
-#define BY_LEVEL 0
-
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
-    [STABLE_KEEP] =
-        NUMBER("keep", BY_LEVEL, 0, "the dial: bytes a new name is worth; 0: the level's"),
-    [STABLE_CAP] = NUMBER("cap", BY_LEVEL, 0, "bytes of a new result; 0: the level's"),
-    [STABLE_CAP_READ] = NUMBER("cap_read", BY_LEVEL, 0, "the same for a result that reads a file"),
+    [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
+    [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
+    [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
     [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
@@ -74,10 +71,18 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
 /* ---- the view as parts of a fold ----------------------------------------------------------- */
 
 static paucis_err text_of(void *view, size_t part, struct span *out) {
-    return paucis__view_text(view, part, out);
+    return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return paucis__view_key(view, part, out);
+    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
+                                             : paucis__view_key(view, part, out);
+}
+
+/* Bytes of that text. */
+static size_t length_of(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    size_t newlines = p->kind == PART_RESULT && p->nslots ? p->nslots - 1 : 0;
+    return paucis__view_original_len(v, part) + newlines;
 }
 
 /* Does the message have something besides thinking? It may not be emptied. */
@@ -109,7 +114,7 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
         struct fold_part new = {.message = (uint32_t)message,
                                 .role = m->role,
                                 .kind = p->kind,
-                                .len = paucis__view_original_len(v, i),
+                                .len = length_of(v, i),
                                 .mate = p->mate,
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};

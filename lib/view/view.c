@@ -282,6 +282,24 @@ struct span paucis__view_quoted(const struct view *v, size_t part) {
     return n->unusual && n->escaped ? span_of(NULL, 0) : json_inner(v->j, node);
 }
 
+paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    if (p->kind != PART_RESULT || p->nslots < 2 || p->edit != NO_INDEX)
+        return paucis__view_text(v, part, text);
+    size_t n = 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++)
+        n += json_raw(v->j, v->slots.at[i].node).len;
+    char *joined = paucis__arena_alloc(v->arena, n + p->nslots);
+    if (!joined) return PAUCIS_E_NOMEM;
+    n = 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
+        if (i > p->slot) joined[n++] = '\n';
+        n += slot_copy(v, &v->slots.at[i], joined + n);
+    }
+    *text = span_of(joined, n);
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
     *key = paucis__view_quoted(v, part);
     if (key->at) return PAUCIS_OK;

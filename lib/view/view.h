@@ -175,6 +175,8 @@ static inline void view_freeze(const struct view *v, size_t message) {
 /* The part's text as it is now: decoded, blocks joined; for call arguments that are an object,
  * their JSON. Points into the body where nothing had to be decoded, else into the arena. */
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text);
+/* The same for those who look at lines: the blocks of a result are joined by newlines. */
+paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text);
 /* Its length, without decoding. */
 size_t paucis__view_text_len(const struct view *v, size_t part);
 
