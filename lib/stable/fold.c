@@ -278,12 +278,14 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
 }
 
 paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
-    const struct fold_part *p = &f->parts.at[part];
-    *out = (struct form_text){.part = part,
+    struct fold_part *p = &f->parts.at[part];
+    if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
+    *out = (struct form_text){.text = p->text,
+                              .part = part,
                               .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
                               .failed = p->flags & FOLD_ERROR,
                               .tool = p->tool};
-    return f->source.text(f->source.ud, part, &out->text);
+    return PAUCIS_OK;
 }
 
 static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {

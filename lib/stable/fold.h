@@ -39,6 +39,7 @@ struct fold_part {
     int64_t since;    /* the turn since which it pays rent */
     int64_t again;    /* tokens of it that a cut before it would write again */
     size_t len;       /* bytes of text it came with */
+    struct span text; /* that text, at == NULL until somebody has asked for it */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -119,7 +120,7 @@ struct fold {
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,
- * id, name, mate. */
+ * text (if it is at hand), id, name, mate. */
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part);
 
 /* A request made of all parts so far; `last` if it is the one that is really sent now. */

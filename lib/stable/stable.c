@@ -85,6 +85,12 @@ static size_t length_of(const struct view *v, size_t part) {
     return paucis__view_original_len(v, part) + newlines;
 }
 
+/* Will this text surely be asked for? To decode it is to measure it. */
+static bool is_wanted(const struct fold *f, const struct part *p) {
+    return p->kind == PART_RESULT ||
+           (f->forms.kind->born && (p->kind == PART_TEXT || p->kind == PART_CALL));
+}
+
 /* Does the message have something besides thinking? It may not be emptied. */
 static bool has_more_than_thinking(const struct view *v, const struct message *m) {
     for (VIEW_EACH_PART(v, p, m))
@@ -114,11 +120,12 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
         struct fold_part new = {.message = (uint32_t)message,
                                 .role = m->role,
                                 .kind = p->kind,
-                                .len = length_of(v, i),
                                 .mate = p->mate,
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
+        if (is_wanted(f, p)) PAUCIS_TRY(text_of(v, i, &new.text));
+        new.len = new.text.at ? new.text.len : length_of(v, i);
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
         if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
