@@ -573,7 +573,7 @@ void paucis__fold_clear(struct fold *f) {
         0;
     for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
     paucis__rent_free(&f->rent);
-    if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
+    if (f->forms.state) f->forms.kind->clear(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
     f->floor = f->hard_floor = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
@@ -592,6 +592,7 @@ void paucis__fold_clear(struct fold *f) {
 
 void paucis__fold_free(struct fold *f) {
     paucis__fold_clear(f);
+    if (f->forms.state) f->forms.kind->free(&f->forms);
     VEC_FREE(f->mem, f->parts);
     VEC_FREE(f->mem, f->leaves);
     VEC_FREE(f->mem, f->candidates);

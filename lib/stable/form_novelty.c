@@ -9,13 +9,9 @@
 
 #include <string.h>
 
-#include "stable/items.h"
+#include "stable/reading.h"
 
 #define LEAST_GAIN 64  /* bytes: a form that saves less is not used */
-#define LONG_LINE 240  /* bytes: longer lines are cut into pieces ... */
-#define PIECE_FROM 80  /* ... of at least so many, if there is a place to cut, */
-#define PIECE_TO 160   /* ... and at most so many */
-#define SAME_LINE 24   /* bytes: shorter lines are not worth repeating verbatim */
 #define READ_BONUS 90  /* percent of V: a line of a file is what an edit will quote ... */
 #define OTHER_BONUS 25 /* ... and a line of other output seldom is */
 #define GAP_COST 7     /* bytes that a gap costs, about */
@@ -35,9 +31,8 @@ struct piece { /* a line, or a piece of a long one */
 };
 
 struct novelty {
-    struct item_set items;
-    struct item_set lines; /* the last part that has the line, plus 1 */
-    VEC(struct piece) pieces;
+    struct readings read;
+    VEC(struct piece) pieces; /* of the text that is weighed */
     VEC(struct item) names;
     VEC(char) text;
     uint64_t weighings; /* so far */
@@ -48,19 +43,25 @@ static paucis_err novelty_state(struct forms *f, struct novelty **out) {
         struct novelty *n = paucis__mem_resize(f->mem, NULL, 0, sizeof *n);
         if (!n) return PAUCIS_E_NOMEM;
         memset(n, 0, sizeof *n);
-        n->items.mem = n->lines.mem = f->mem;
-        n->items.seed = n->lines.seed = f->seed;
+        n->read.mem = n->read.items.mem = n->read.lines.mem = n->read.text.mem = f->mem;
+        n->read.items.seed = n->read.lines.seed = f->seed;
         f->state = n;
     }
     *out = f->state;
     return PAUCIS_OK;
 }
 
+static void novelty_clear(struct forms *f) {
+    struct novelty *n = f->state;
+    if (!n) return;
+    paucis__readings_clear(&n->read);
+    n->weighings = 0;
+}
+
 static void novelty_free(struct forms *f) {
     struct novelty *n = f->state;
     if (!n) return;
-    paucis__items_free(&n->items);
-    paucis__items_free(&n->lines);
+    paucis__readings_free(&n->read);
     VEC_FREE(f->mem, n->pieces);
     VEC_FREE(f->mem, n->names);
     VEC_FREE(f->mem, n->text);
@@ -68,135 +69,59 @@ static void novelty_free(struct forms *f) {
     f->state = NULL;
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
-
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static struct span strip(struct span s) {
-    while (s.len && is_space(s.at[s.len - 1])) s.len--;
-    while (s.len && is_space(*s.at)) s.at++, s.len--;
-    return s;
-}
-
-static bool is_path(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || memchr("_./-", c, 4);
-}
-
-/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at == NULL
- * if it does not start so. */
-static struct span behind_number(struct span s) {
-    size_t n = 0;
-    while (n < s.len && is_digit(s.at[n])) n++;
-    size_t left = s.len - n, mark = 0;
-    if (n && left >= 3 && !memcmp(s.at + n, "\xE2\x86\x92", 3))
-        mark = 3;
-    else if (n && left && memchr("\t:|-.", s.at[n], 5))
-        mark = 1;
-    return mark ? span_of(s.at + n + mark, left - mark) : span_of(NULL, 0);
-}
-
-/* A line without blanks around it and without the number, or path and number, that a tool put in
- * front. */
-static struct span bare(struct span line) {
-    line = strip(line);
-    struct span rest = behind_number(line);
-    for (size_t i = 1; !rest.at && i < line.len && is_path(line.at[i - 1]); i++)
-        if (line.at[i] == ':' || line.at[i] == '-')
-            rest = behind_number(span_of(line.at + i + 1, line.len - i - 1));
-    return rest.at ? strip(rest) : line;
-}
-
-/* The line that begins at `at`, with its newline. */
-static struct span line_at(const char *at, const char *end) {
-    const char *newline = memchr(at, '\n', (size_t)(end - at));
-    return span_of(at, (size_t)((newline ? newline + 1 : end) - at));
-}
-
-/* A long line's first piece. */
-static size_t piece_len(struct span line) {
-    if (line.len <= LONG_LINE) return line.len;
-    for (size_t i = PIECE_TO; i > PIECE_FROM; i--)
-        if (memchr(" ,;", line.at[i - 1], 3)) return i;
-    size_t n = PIECE_TO;
-    while (n > PIECE_FROM && ((unsigned char)line.at[n] & 0xC0) == 0x80) n--;
-    return n;
-}
-
 static paucis_err novelty_stays(struct forms *f, struct span text) {
     struct novelty *n;
-    struct item item;
     PAUCIS_TRY(novelty_state(f, &n));
-    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
-}
-
-static paucis_err born_result(struct novelty *n, size_t part, struct span text) {
-    for (const char *at = text.at, *end = at + text.len; at < end;) {
-        struct span line = line_at(at, end), words = bare(line);
-        at += line.len;
-        if (words.len < SAME_LINE) continue;
-        struct item_slot *slot = paucis__item_add(&n->lines, item_hash(words.at, words.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = part + 1;
-    }
-    return PAUCIS_OK;
+    return paucis__reading_mark(&n->read, text, KNOWN);
 }
 
 static paucis_err novelty_born(struct forms *f, const struct form_text *t) {
     struct novelty *n;
     PAUCIS_TRY(novelty_state(f, &n));
-    return t->is_result ? born_result(n, t->part, t->text) : novelty_stays(f, t->text);
+    return t->is_result ? paucis__reading_add(&n->read, t->part, t->text)
+                        : paucis__reading_mark(&n->read, t->text, KNOWN);
 }
 
 /* ---- weighing ------------------------------------------------------------------------------ */
 
-/* Finds the new names of a piece and what they are worth. */
-static paucis_err weigh_names(struct novelty *n, struct piece *p, uint64_t code, uint64_t word,
-                              bool list_all) {
-    struct item item;
+/* Finds the new names of a piece and what they are worth. `names` has room for all. */
+static void weigh_names(struct novelty *n, struct piece *p, const struct reading_piece *r,
+                        uint64_t code, uint64_t word, bool list_all) {
+    const uint32_t *found = n->read.found.at + r->items;
     p->names = (uint32_t)n->names.count;
-    for (const char *at = p->at, *end = at + p->len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot || !VEC_ROOM(n->items.mem, n->names, 1)) return PAUCIS_E_NOMEM;
-        if (slot->value == KNOWN || slot->value == n->weighings) continue;
-        slot->value = n->weighings;
-        uint64_t worth = paucis__item_is_code(&item) ? code : word;
+    for (size_t i = 0; i < r->nitems; i++) {
+        struct item_entry *item = &n->read.items.entries.at[found[i]];
+        if (item->value == KNOWN || item->value == n->weighings) continue;
+        item->value = n->weighings;
+        const struct item *name = &n->read.names.at[found[i]];
+        uint64_t worth = name->is_code ? code : word;
         p->worth += worth;
-        if ((item.len + 1) * SCALE > worth && !list_all) continue;
-        n->names.at[n->names.count++] = item;
+        if ((name->len + (uint64_t)1) * SCALE > worth && !list_all) continue;
+        n->names.at[n->names.count++] = *name;
         p->nnames++;
-        p->listed += (uint32_t)item.len + 1;
+        p->listed += name->len + 1;
     }
-    return PAUCIS_OK;
 }
 
-static void weigh_line(struct novelty *n, struct piece *p, const struct form_text *t,
-                       uint64_t code) {
-    struct span words = bare(span_of(p->at, p->len));
-    if (words.len < SAME_LINE) return;
-    const struct item_slot *slot = paucis__item_find(&n->lines, item_hash(words.at, words.len));
-    bool again = slot && slot->value > t->part + 1;
-    if (!again) p->bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
+/* Is there a later result with this line? */
+static bool comes_again(const struct novelty *n, const struct reading_piece *r, size_t part) {
+    return n->read.lines.entries.at[r->line].value > part + 1;
 }
 
 static paucis_err weigh(struct novelty *n, const struct form_text *t, uint64_t code, uint64_t word,
                         bool list_all) {
-    struct span text = t->text;
+    size_t count;
+    const struct reading_piece *r = paucis__reading_of(&n->read, t->part, &count);
+    uint64_t bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
     n->pieces.count = n->names.count = 0;
     n->weighings++;
-    for (const char *at = text.at, *end = at + text.len; at < end;) {
-        struct span line = line_at(at, end);
-        if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
+    if (!VEC_ROOM(n->read.mem, n->pieces, count)) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < count; i++, r++) {
+        if (!VEC_ROOM(n->read.mem, n->names, r->nitems)) return PAUCIS_E_NOMEM;
         struct piece *p = &n->pieces.at[n->pieces.count++];
-        *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
-        PAUCIS_TRY(weigh_names(n, p, code, word, list_all));
-        weigh_line(n, p, t, code);
-        at += p->len;
+        *p = (struct piece){.at = t->text.at + r->at, .len = r->len};
+        weigh_names(n, p, r, code, word, list_all);
+        if (r->line != NO_LINE && !comes_again(n, r, t->part)) p->bonus = bonus;
     }
     return PAUCIS_OK;
 }
@@ -244,7 +169,7 @@ static void put_gap(struct novelty *n, size_t from, size_t to) {
 /* The pieces that are kept, and gaps. */
 static paucis_err put_all(struct novelty *n, struct span text) {
     n->text.count = 0; /* a gap is longer than what it stands for by a number and some marks */
-    if (!VEC_ROOM(n->items.mem, n->text, text.len + 32 * (n->pieces.count + 1)))
+    if (!VEC_ROOM(n->read.mem, n->text, text.len + 32 * (n->pieces.count + 1)))
         return PAUCIS_E_NOMEM;
     for (size_t i = 0, to; i < n->pieces.count; i = to) {
         to = i + 1;
@@ -363,5 +288,6 @@ const struct form_kind paucis__form_novelty = {
     .brief = novelty_brief,
     .stays = novelty_stays,
     .capped = novelty_capped,
+    .clear = novelty_clear,
     .free = novelty_free,
 };

@@ -43,6 +43,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     const uint64_t *o = s->option;
     uint64_t keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
     paucis__fold_clear(f);
+    if (f->forms.state && f->forms.kind != s->form) f->forms.kind->free(&f->forms);
     f->forms.kind = s->form;
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
