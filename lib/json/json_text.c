@@ -1,6 +1,10 @@
 /* Strings to text and back: decoding escapes, quoting, comparing. */
 #include "json/json_scalar.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 static char *put_utf8(char *d, unsigned c) {
     if (c < 0x80) {
         *d++ = (char)c;
@@ -58,10 +62,30 @@ static inline uint64_t word_stops(uint64_t w, bool quoting) {
     return word_quotable(w) | word_zeroes(w ^ WORD_ONES * 0xed);
 }
 
-/* Copies up to the first stop, eight bytes at a time, and fewer than eight at the end; dst has room
- * for all of s. */
+#ifdef __SSE2__ /* every x86-64 has it */
+static inline unsigned vector_stops(__m128i v, bool quoting) {
+    __m128i stop = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    if (quoting) {
+        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+        stop = _mm_or_si128(stop, _mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8('"'))));
+        stop = _mm_or_si128(stop, _mm_cmpeq_epi8(v, _mm_set1_epi8((char)0xed)));
+    }
+    return (unsigned)_mm_movemask_epi8(stop);
+}
+#endif
+
+/* Copies up to the first stop, a vector or word at a time, and fewer than eight at the end; dst has
+ * room for all of s. */
 static inline size_t copy_plain(const uint8_t *s, const uint8_t *end, char *dst, bool quoting) {
     const uint8_t *p = s;
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16, dst += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        _mm_storeu_si128((__m128i *)(void *)dst, v);
+        unsigned stop = vector_stops(v, quoting);
+        if (stop) return (size_t)(p - s) + (size_t)__builtin_ctz(stop);
+    }
+#endif
     for (; end - p >= 8; p += 8, dst += 8) {
         uint64_t w;
         memcpy(&w, p, 8);

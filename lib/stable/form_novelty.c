@@ -33,7 +33,7 @@ struct piece { /* a line, or a piece of a long one */
 struct novelty {
     struct readings read;
     VEC(struct piece) pieces; /* of the text that is weighed */
-    VEC(struct item) names;
+    VEC(struct reading_name) names;
     VEC(char) text;
     uint64_t weighings; /* so far */
 };
@@ -93,7 +93,7 @@ static void weigh_names(struct novelty *n, struct piece *p, const struct reading
         struct item_entry *item = &n->read.items.entries.at[found[i]];
         if (item->value == KNOWN || item->value == n->weighings) continue;
         item->value = n->weighings;
-        const struct item *name = &n->read.names.at[found[i]];
+        const struct reading_name *name = &n->read.names.at[found[i]];
         uint64_t worth = name->is_code ? code : word;
         p->worth += worth;
         if ((name->len + (uint64_t)1) * SCALE > worth && !list_all) continue;
@@ -156,7 +156,7 @@ static void put_gap(struct novelty *n, size_t from, size_t to) {
     if (!lines) put(n, "B", 1);
     for (size_t i = from; i < to; i++)
         for (size_t k = 0; k < n->pieces.at[i].nnames; k++) {
-            const struct item *name = &n->names.at[n->pieces.at[i].names + k];
+            const struct reading_name *name = &n->names.at[n->pieces.at[i].names + k];
             if (!name->len) continue;
             put(n, names ? " " : ": ", names ? 1 : 2);
             put(n, name->at, name->len);
@@ -248,7 +248,7 @@ static void choose_names(struct novelty *n, uint64_t room) {
         bytes[RANKS - 1 - n->names.at[i].len] += n->names.at[i].len + 1;
     size_t last = choose(bytes, room, &left);
     for (size_t i = 0; i < n->names.count; i++) {
-        struct item *name = &n->names.at[i];
+        struct reading_name *name = &n->names.at[i];
         size_t rank = RANKS - 1 - name->len;
         bool fits = rank > last || (rank == last && name->len < left);
         if (rank == last && fits) left -= name->len + 1;

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define LEAST 6 /* bytes of a name */
 #define MOST 80
 #define LEAST_DIGITS 4
@@ -13,35 +17,52 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- bytes to bits ------------------------------------------------------------------------- */
 
-/* Letters, _ / . start and go on; digits, : and - go on; ~ starts. Made for vector code: no table
- * and no branch; - . / 0 ... 9 : are neighbours. A bit for each enum item_bit, where ITEM_BEGINS
- * only says that a name may start here. */
-static inline uint8_t class_of(uint8_t c) {
-    uint8_t both = ((uint8_t)((c | 0x20) - 'a') < 26) | (c == '_');
-    uint8_t starts = both | ((uint8_t)(c - '.') < 2) | (c == '~');
-    uint8_t goes_on = both | ((uint8_t)(c - '-') < 14);
-    uint8_t digit = (uint8_t)(c - '0') < 10, newline = c == '\n';
-    return (uint8_t)(starts << ITEM_BEGINS | goes_on << ITEM_GOES_ON | digit << ITEM_DIGIT |
-                     newline << ITEM_NEWLINE);
-}
+/* Letters, _ / . start and go on; digits, : and - go on; ~ starts. Note that - . / 0 ... 9 : are
+ * neighbours. ITEM_BEGINS only says here that a name may start. */
+#ifdef __SSE2__ /* every x86-64 has it */
 
-static inline uint64_t eight(const uint8_t *p) { /* the first byte lowest, on any machine */
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
-           (uint64_t)p[7] << 56;
+/* Bytes from `first` on, `count` of them. */
+static inline __m128i among(__m128i v, char first, char count) {
+    v = _mm_sub_epi8(v, _mm_set1_epi8(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8((char)(count - 1))), v);
 }
+static inline __m128i is(__m128i v, char c) { return _mm_cmpeq_epi8(v, _mm_set1_epi8(c)); }
+static inline uint64_t bits(__m128i v) { return (uint64_t)_mm_movemask_epi8(v); }
 
 static struct item_block look(const uint8_t *at) {
-    uint8_t class[64];
     struct item_block b = {{0}};
-    for (size_t i = 0; i < 64; i++) class[i] = class_of(at[i]);
-    for (unsigned i = 0; i < 64; i += 8) {
-        uint64_t w = eight(class + i);
-        for (unsigned k = 0; k < ITEM_BITS; k++) /* the product has byte i's bit at 56 + i */
-            b.bits[k] |= (w >> k & 0x0101010101010101u) * 0x0102040810204080u >> 56 << i;
+    for (unsigned i = 0; i < 64; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        __m128i letter = among(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 26);
+        __m128i both = _mm_or_si128(letter, is(v, '_'));
+        __m128i starts = _mm_or_si128(among(v, '.', 2), is(v, '~'));
+        b.bits[ITEM_BEGINS] |= bits(_mm_or_si128(both, starts)) << i;
+        b.bits[ITEM_GOES_ON] |= bits(_mm_or_si128(both, among(v, '-', 14))) << i;
+        b.bits[ITEM_DIGIT] |= bits(among(v, '0', 10)) << i;
+        b.bits[ITEM_NEWLINE] |= bits(is(v, '\n')) << i;
     }
     return b;
 }
+
+#else
+
+static inline bool among(uint8_t c, char first, unsigned count) {
+    return (unsigned)(c - first) < count;
+}
+
+static struct item_block look(const uint8_t *at) {
+    struct item_block b = {{0}};
+    for (unsigned i = 0; i < 64; i++) {
+        uint8_t c = at[i];
+        bool both = among(c | 0x20, 'a', 26) || c == '_';
+        b.bits[ITEM_BEGINS] |= (uint64_t)(both || among(c, '.', 2) || c == '~') << i;
+        b.bits[ITEM_GOES_ON] |= (uint64_t)(both || among(c, '-', 14)) << i;
+        b.bits[ITEM_DIGIT] |= (uint64_t)among(c, '0', 10) << i;
+        b.bits[ITEM_NEWLINE] |= (uint64_t)(c == '\n') << i;
+    }
+    return b;
+}
+#endif
 
 /* 64 bits from `bit` of the first word on. */
 static inline uint64_t window(uint64_t first, uint64_t second, unsigned bit) {
@@ -61,11 +82,9 @@ static void find_beginnings(struct item_block *b) {
 
 paucis_err paucis__item_text(struct item_text *t, struct span text) {
     size_t full = text.len / 64;
-    t->at = text.at;
-    t->len = text.len;
-    t->blocks.count = 0;
+    t->text = text;
+    t->items.count = 0;
     if (!VEC_ROOM(t->mem, t->blocks, full + 2)) return PAUCIS_E_NOMEM;
-    t->blocks.count = full + 2;
     struct item_block *b = t->blocks.at;
     uint8_t rest[64] = {0};
     memcpy(rest, text.at + 64 * full, text.len % 64);
@@ -92,9 +111,8 @@ static inline unsigned first_bit(uint64_t bits) {
 #endif
 }
 
-/* The first place from `at` on that has this bit, or has it not; `end` if there is none before. */
-static inline size_t find(const struct item_text *t, enum item_bit bit, bool has, size_t at,
-                          size_t end) {
+size_t paucis__item_find(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+                         size_t end) {
     for (; at < end; at += 64) {
         const struct item_block *b = &t->blocks.at[at / 64];
         uint64_t bits = window(b[0].bits[bit], b[1].bits[bit], at % 64);
@@ -106,37 +124,56 @@ static inline size_t find(const struct item_text *t, enum item_bit bit, bool has
     return end;
 }
 
-bool paucis__item_next(const struct item_text *t, size_t *from, size_t end, struct item *out) {
-    for (size_t at = *from; (at = find(t, ITEM_BEGINS, true, at, end)) < end; at++) {
-        bool number = is_digit(t->at[at]);
-        size_t most = number || end - at < MOST ? end : at + MOST;
-        size_t stop = find(t, number ? ITEM_DIGIT : ITEM_GOES_ON, false, at + 1, most);
-        if (stop - at < (number ? LEAST_DIGITS : LEAST)) continue; /* `end` cuts it off */
-        *out = (struct item){.at = t->at + at, .len = (uint32_t)(stop - at)};
-        *from = stop;
-        return true;
-    }
-    *from = end;
-    return false;
+/* Where the item that begins here ends, `to` at the latest. */
+static inline size_t item_end(const struct item_text *t, size_t at, size_t to, bool number) {
+    enum item_bit bit = number ? ITEM_DIGIT : ITEM_GOES_ON;
+    const struct item_block *b = &t->blocks.at[at / 64];
+    uint64_t more = window(b[0].bits[bit], b[1].bits[bit], at % 64) >> 1;
+    size_t end = at + 1 + first_bit(~more);
+    if (end == at + 64) end = paucis__item_find(t, bit, false, end, to);
+    if (!number && end > at + MOST) end = at + MOST;
+    return end < to ? end : to;
 }
 
-size_t paucis__item_line_end(const struct item_text *t, size_t at) {
-    size_t newline = find(t, ITEM_NEWLINE, true, at, t->len);
-    return newline < t->len ? newline + 1 : t->len;
+paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to) {
+    for (size_t block = from / 64; block * 64 < to; block++) {
+        const struct item_block *b = &t->blocks.at[block];
+        if (!VEC_ROOM(t->mem, t->items, 64 / LEAST_DIGITS)) return PAUCIS_E_NOMEM;
+        while (from < block * 64 + 64) {
+            uint64_t begins = b->bits[ITEM_BEGINS];
+            if (from > block * 64) begins &= ~(uint64_t)0 << from % 64;
+            size_t at = begins ? block * 64 + first_bit(begins) : to;
+            if (at >= to) break;
+            bool number = b->bits[ITEM_DIGIT] >> at % 64 & 1;
+            from = item_end(t, at, to, number);
+            if (from - at >= (number ? LEAST_DIGITS : LEAST))
+                t->items.at[t->items.count++] =
+                    (struct item_spot){(uint32_t)at, (uint32_t)(from - at)};
+            else /* cut off; a number may be in it */
+                from = at + 1;
+        }
+    }
+    return PAUCIS_OK;
 }
 
 bool paucis__item_is_code(const char *at, size_t len) {
-    char before = 0;
-    unsigned capitals = 0;
-    for (size_t k = 0; k < len; before = at[k++]) {
+    bool letter = false, lower = false, capitals = len >= 3; /* of the byte before; all so far */
+    for (size_t k = 0; k < len; k++) {
         char c = at[k];
-        if (is_digit(c) || c == '_' || c == '/' || c == '~') return true;
-        if (is_upper(c) && is_lower(before)) return true;
-        if ((c == '.' || c == ':') && (is_lower(before) || is_upper(before)) && k + 1 < len &&
-            (is_lower(at[k + 1]) || is_upper(at[k + 1]) || is_digit(at[k + 1])))
+        if (is_lower(c)) {
+            letter = lower = true;
+            capitals = false;
+        } else if (is_upper(c)) {
+            if (lower || (capitals && k == 2)) return true;
+            letter = true;
+        } else if (is_digit(c) || c == '_' || c == '/' || c == '~') {
             return true;
-        if (k < 3) capitals += is_upper(c);
-        if (capitals == 3) return true;
+        } else { /* . : - */
+            char next = k + 1 < len ? at[k + 1] : 0;
+            if (c != '-' && letter && (is_lower(next) || is_upper(next) || is_digit(next)))
+                return true;
+            letter = lower = capitals = false;
+        }
     }
     return false;
 }
@@ -145,57 +182,48 @@ bool paucis__item_is_code(const char *at, size_t len) {
 
 #define LEAST_SLOTS 1024
 
-static size_t place_of(const struct item_set *s, uint64_t hash) {
-    return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
+static void put(struct item_set *s, size_t entry) {
+    uint64_t hash = s->entries.at[entry].hash;
+    size_t i = item_place(s, hash);
+    while (s->slots[i]) i = (i + 1) & (s->size - 1);
+    s->slots[i] = (hash >> 32 << 32) | (entry + 1);
 }
 
-static uint64_t slot_of(uint64_t hash, size_t entry) { return (hash >> 32 << 32) | (entry + 1); }
-
 static bool make_room(struct item_set *s) {
-    size_t count = s->entries.count;
+    size_t count = s->entries.count, size = s->size ? 2 * s->size : LEAST_SLOTS;
     if (!VEC_ROOM(s->mem, s->entries, 1) || count >= UINT32_MAX - 1) return false;
     if (2 * (count + 1) <= s->size) return true;
-    size_t size = s->size ? 2 * s->size : LEAST_SLOTS;
-    uint64_t *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
-    if (!slots) return false;
-    memset(slots, 0, size * sizeof *slots);
-    paucis__mem_resize(s->mem, s->slots, s->size * sizeof *slots, 0);
-    s->slots = slots;
-    s->size = size;
-    for (size_t k = 0; k < count; k++) {
-        size_t i = place_of(s, s->entries.at[k].hash);
-        while (slots[i]) i = (i + 1) & (size - 1);
-        slots[i] = slot_of(s->entries.at[k].hash, k);
+    if (size > s->room) {
+        uint64_t *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
+        if (!slots) return false;
+        paucis__mem_resize(s->mem, s->slots, s->room * sizeof *slots, 0);
+        s->slots = slots;
+        s->room = size;
     }
+    s->size = size;
+    memset(s->slots, 0, size * sizeof *s->slots);
+    for (size_t i = 0; i < count; i++) put(s, i);
     return true;
 }
 
-struct item_entry *paucis__item_add(struct item_set *s, uint64_t hash) {
+struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash) {
     if (!make_room(s)) return NULL;
-    size_t i = place_of(s, hash);
-    for (; s->slots[i]; i = (i + 1) & (s->size - 1)) {
-        if ((s->slots[i] ^ hash) >> 32) continue;
-        struct item_entry *e = &s->entries.at[(uint32_t)s->slots[i] - 1];
-        if (e->hash == hash) return e;
-    }
-    size_t count = s->entries.count++;
-    s->slots[i] = slot_of(hash, count);
-    s->entries.at[count] = (struct item_entry){hash, 0};
-    return &s->entries.at[count];
+    struct item_entry *e = &s->entries.at[s->entries.count++];
+    *e = (struct item_entry){hash, 0};
+    put(s, s->entries.count - 1);
+    return e;
 }
 
+/* The table shrinks to what was needed: clearing it must not cost more than filling it did. */
 void paucis__items_clear(struct item_set *s) {
-    size_t count = s->entries.count;
+    while (s->size > LEAST_SLOTS && s->size / 8 > s->entries.count) s->size /= 2;
+    if (s->size) memset(s->slots, 0, s->size * sizeof *s->slots);
     s->entries.count = 0;
-    if (s->size > LEAST_SLOTS && s->size / 16 > count) /* else small ones would pay for a large */
-        paucis__items_free(s);
-    else if (count)
-        memset(s->slots, 0, s->size * sizeof *s->slots);
 }
 
 void paucis__items_free(struct item_set *s) {
-    paucis__mem_resize(s->mem, s->slots, s->size * sizeof *s->slots, 0);
+    paucis__mem_resize(s->mem, s->slots, s->room * sizeof *s->slots, 0);
     VEC_FREE(s->mem, s->entries);
     s->slots = NULL;
-    s->size = 0;
+    s->size = s->room = 0;
 }

@@ -11,32 +11,30 @@
 
 #include "core/hash.h"
 
-struct item {
-    const char *at;
-    uint32_t len;
-    bool is_code; /* it looks like code: see paucis__item_is_code */
-};
-
 enum item_bit { ITEM_BEGINS, ITEM_GOES_ON, ITEM_DIGIT, ITEM_NEWLINE, ITEM_BITS };
 struct item_block { /* of 64 bytes, the lowest bit of each word for the first */
     uint64_t bits[ITEM_BITS];
 };
 
-/* A text made ready: one block for every 64 bytes, and two empty ones behind. */
+struct item_spot {
+    uint32_t at, len; /* in its text */
+};
+
+/* A text made ready: one block for every 64 bytes, and an empty one behind. */
 struct item_text {
     struct mem *mem;
-    const char *at;
-    size_t len;
+    struct span text;
     VEC(struct item_block) blocks;
+    VEC(struct item_spot) items; /* found so far */
 };
 
 /* Makes a text ready; it must stay where it is. */
 paucis_err paucis__item_text(struct item_text *t, struct span text);
-/* The next item at or after *at that ends at `end` or before; false if there is none. *at moves
- * behind it. is_code is not filled in. */
-bool paucis__item_next(const struct item_text *t, size_t *at, size_t end, struct item *out);
-/* Where the line that begins here ends, with its newline. */
-size_t paucis__item_line_end(const struct item_text *t, size_t at);
+/* Finds the items between two places; both cut off what goes on beyond them. */
+paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to);
+/* The first place from `at` on that has this bit, or has it not; `end` if there is none before. */
+size_t paucis__item_find(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+                         size_t end);
 
 /* Does it look like code: a digit, _ / or ~, an inner capital, an inner . or :, three capitals in
  * front? */
@@ -53,15 +51,31 @@ struct item_set {
     struct mem *mem;
     VEC(struct item_entry) entries; /* in the order of coming */
     uint64_t *slots; /* 0 = free; else the upper half of a hash, and the entry's place plus 1 */
-    size_t size;     /* a power of two, or 0 */
+    size_t size;     /* of them in use: a power of two, or 0 */
+    size_t room;     /* for so many there is memory */
     uint64_t seed;
 };
 
 static inline uint64_t item_hash(const char *at, size_t len) { return XXH3_64bits(at, len); }
 
+static inline size_t item_place(const struct item_set *s, uint64_t hash) {
+    return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
+}
+
+struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
+
 /* The text's entry, with value 0 if it was not there. NULL: out of memory. Good until the next. */
-struct item_entry *paucis__item_add(struct item_set *s, uint64_t hash);
-void paucis__items_clear(struct item_set *s); /* keeps memory, if it is not far too much */
+static inline struct item_entry *item_add(struct item_set *s, uint64_t hash) {
+    if (!s->size) return paucis__item_new(s, hash);
+    for (size_t i = item_place(s, hash); s->slots[i]; i = (i + 1) & (s->size - 1)) {
+        if ((s->slots[i] ^ hash) >> 32) continue;
+        struct item_entry *e = &s->entries.at[(uint32_t)s->slots[i] - 1];
+        if (e->hash == hash) return e;
+    }
+    return paucis__item_new(s, hash);
+}
+
+void paucis__items_clear(struct item_set *s); /* keeps memory */
 void paucis__items_free(struct item_set *s);
 
 #endif

@@ -19,6 +19,8 @@ static struct span strip(struct span s) {
     return s;
 }
 
+static bool is_gap(char c) { return c == ' ' || c == ',' || c == ';'; }
+
 /* Letters, digits and _ . / - */
 static bool is_path(char c) {
     return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '-' && c <= '9') || c == '_';
@@ -40,7 +42,6 @@ static struct span behind_number(struct span s) {
 /* A line without blanks around it and without the number, or path and number, that a tool put in
  * front. */
 static struct span bare(struct span line) {
-    line = strip(line);
     struct span rest = behind_number(line);
     for (size_t i = 1; !rest.at && i < line.len && is_path(line.at[i - 1]); i++)
         if (line.at[i] == ':' || line.at[i] == '-')
@@ -52,96 +53,139 @@ static struct span bare(struct span line) {
 static size_t piece_len(struct span line) {
     if (line.len <= LONG_LINE) return line.len;
     for (size_t i = PIECE_TO; i > PIECE_FROM; i--)
-        if (memchr(" ,;", line.at[i - 1], 3)) return i;
+        if (is_gap(line.at[i - 1])) return i;
     size_t n = PIECE_TO;
     while (n > PIECE_FROM && ((unsigned char)line.at[n] & 0xC0) == 0x80) n--;
     return n;
 }
 
-/* The line's entry among all; *out is NULL if it is too short. */
-static paucis_err find_line(struct readings *r, struct span line, struct item_entry **out) {
-    struct span words = bare(line);
+/* The entry among all of the line between two places; *out is NULL if it is too short. */
+static paucis_err find_line(struct readings *r, size_t at, size_t end, struct item_entry **out) {
+    struct span line = strip(span_of(r->text.text.at + at, end - at));
     *out = NULL;
-    if (words.len < SAME_LINE) return PAUCIS_OK;
-    *out = paucis__item_add(&r->lines, item_hash(words.at, words.len));
+    if (line.len < SAME_LINE) return PAUCIS_OK;
+    at = (size_t)(line.at - r->text.text.at);
+    size_t word = paucis__item_find(&r->text, ITEM_GOES_ON, false, at, at + line.len);
+    /* a number in front stands in the first word, as does a path with one */
+    if (paucis__item_find(&r->text, ITEM_DIGIT, true, at, word) < word) line = bare(line);
+    if (line.len < SAME_LINE) return PAUCIS_OK;
+    *out = item_add(&r->lines, item_hash(line.at, line.len));
     return *out ? PAUCIS_OK : PAUCIS_E_NOMEM;
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
 
-/* The next item's entry among all. *out is NULL if there is none. */
-static paucis_err next_item(struct readings *r, size_t *at, size_t end, struct item_entry **out) {
-    struct item item;
-    *out = NULL;
-    if (!paucis__item_next(&r->text, at, end, &item)) return PAUCIS_OK;
-    if (!VEC_ROOM(r->mem, r->names, 1)) return PAUCIS_E_NOMEM;
-    *out = paucis__item_add(&r->items, item_hash(item.at, item.len));
-    if (!*out) return PAUCIS_E_NOMEM;
-    if (r->items.entries.count > r->names.count) {
-        item.is_code = paucis__item_is_code(item.at, item.len);
-        r->names.at[r->names.count++] = item;
+#define AHEAD 8 /* items whose slots are being fetched */
+
+static void fetch(const struct item_set *s, uint64_t hash) {
+#ifdef __GNUC__
+    if (s->size) __builtin_prefetch(&s->slots[item_place(s, hash)]);
+#else
+    (void)s, (void)hash;
+#endif
+}
+
+/* The places of r->text's items among all, in order, at the end of `found`. */
+static paucis_err number_items(struct readings *r) {
+    size_t n = r->text.items.count;
+    const char *text = r->text.text.at;
+    r->hashes.count = 0;
+    if (!VEC_ROOM(r->mem, r->found, n) || !VEC_ROOM(r->mem, r->names, n) ||
+        !VEC_ROOM(r->mem, r->hashes, n))
+        return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        r->hashes.at[i] = item_hash(text + r->text.items.at[i].at, r->text.items.at[i].len);
+    for (size_t i = 0; i < n; i++) {
+        if (n - i > AHEAD) fetch(&r->items, r->hashes.at[i + AHEAD]);
+        const struct item_entry *e = item_add(&r->items, r->hashes.at[i]);
+        if (!e) return PAUCIS_E_NOMEM;
+        size_t place = (size_t)(e - r->items.entries.at);
+        if (place == r->names.count) {
+            struct item_spot spot = r->text.items.at[i];
+            r->names.at[r->names.count++] = (struct reading_name){
+                text + spot.at, spot.len, paucis__item_is_code(text + spot.at, spot.len)};
+        }
+        r->found.at[r->found.count++] = (uint32_t)place;
     }
     return PAUCIS_OK;
 }
 
 paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t value) {
-    struct item_entry *item;
-    size_t at = 0;
+    size_t before = r->found.count;
     PAUCIS_TRY(paucis__item_text(&r->text, text));
-    for (;;) {
-        PAUCIS_TRY(next_item(r, &at, text.len, &item));
-        if (!item) return PAUCIS_OK;
-        item->value = value;
-    }
+    PAUCIS_TRY(paucis__item_scan(&r->text, 0, text.len));
+    PAUCIS_TRY(number_items(r));
+    while (r->found.count > before)
+        r->items.entries.at[r->found.at[--r->found.count]].value = value;
+    return PAUCIS_OK;
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
 
 static paucis_err add_piece(struct readings *r, size_t at, size_t len,
                             const struct item_entry *line) {
-    if (!VEC_ROOM(r->mem, r->pieces, 1) || r->found.count > UINT32_MAX - LONG_LINE)
-        return PAUCIS_E_NOMEM;
-    struct reading_piece *p = &r->pieces.at[r->pieces.count++];
-    *p = (struct reading_piece){.at = (uint32_t)at,
-                                .line = line ? (uint32_t)(line - r->lines.entries.at) : NO_LINE,
-                                .items = (uint32_t)r->found.count,
-                                .len = (uint16_t)len};
-    for (size_t end = at + len;;) {
-        struct item_entry *item;
-        PAUCIS_TRY(next_item(r, &at, end, &item));
-        if (!item) break;
-        if (!VEC_ROOM(r->mem, r->found, 1)) return PAUCIS_E_NOMEM;
-        r->found.at[r->found.count++] = (uint32_t)(item - r->items.entries.at);
-    }
-    p->nitems = (uint16_t)(r->found.count - p->items);
+    if (!VEC_ROOM(r->mem, r->pieces, 1)) return PAUCIS_E_NOMEM;
+    r->pieces.at[r->pieces.count++] = (struct reading_piece){
+        .at = (uint32_t)at,
+        .line = line ? (uint32_t)(line - r->lines.entries.at) : NO_LINE,
+        .len = (uint16_t)len,
+    };
     return PAUCIS_OK;
 }
 
-static paucis_err add_line(struct readings *r, size_t part, size_t at, size_t end) {
-    struct span rest = span_of(r->text.at + at, end - at);
+/* A long line. Where it is cut inside a word, the parts of the word are two items: *scanned moves
+ * on to that place. */
+static paucis_err add_pieces(struct readings *r, size_t at, size_t end, size_t *scanned) {
     struct item_entry *line;
-    bool is_long = rest.len > LONG_LINE;
-    PAUCIS_TRY(find_line(r, rest, &line));
-    if (line) line->value = part + 1;
-    for (size_t len; at < end; at += len) {
-        rest = span_of(r->text.at + at, end - at);
-        len = piece_len(rest);
-        if (is_long) PAUCIS_TRY(find_line(r, span_of(rest.at, len), &line));
+    while (at < end) {
+        struct span rest = span_of(r->text.text.at + at, end - at);
+        size_t len = piece_len(rest);
+        PAUCIS_TRY(find_line(r, at, at + len, &line));
         PAUCIS_TRY(add_piece(r, at, len, line));
+        at += len;
+        if (at == end || is_gap(rest.at[len - 1])) continue;
+        PAUCIS_TRY(paucis__item_scan(&r->text, *scanned, at));
+        *scanned = at;
     }
     return PAUCIS_OK;
+}
+
+static paucis_err add_lines(struct readings *r, size_t part) {
+    size_t scanned = 0, len = r->text.text.len;
+    for (size_t at = 0, end; at < len; at = end) {
+        struct item_entry *line;
+        end = paucis__item_find(&r->text, ITEM_NEWLINE, true, at, len);
+        end += end < len;
+        PAUCIS_TRY(find_line(r, at, end, &line));
+        if (line) line->value = part + 1;
+        PAUCIS_TRY(end - at > LONG_LINE ? add_pieces(r, at, end, &scanned)
+                                        : add_piece(r, at, end - at, line));
+    }
+    return paucis__item_scan(&r->text, scanned, len);
+}
+
+/* Tells the pieces from `piece` on which of the items from `item` on are theirs. */
+static void share_items(struct readings *r, size_t piece, size_t item) {
+    const struct item_spot *spot = r->text.items.at, *end = spot + r->text.items.count;
+    for (struct reading_piece *p = &r->pieces.at[piece]; piece < r->pieces.count; piece++, p++) {
+        const struct item_spot *first = spot;
+        while (spot < end && spot->at < p->at + p->len) spot++;
+        p->items = (uint32_t)item;
+        p->nitems = (uint16_t)(spot - first);
+        item += p->nitems;
+    }
 }
 
 paucis_err paucis__reading_add(struct readings *r, size_t part, struct span text) {
+    size_t pieces = r->pieces.count, items = r->found.count;
     if (!VEC_ROOM(r->mem, r->ends, part + 1 - r->ends.count)) return PAUCIS_E_NOMEM;
-    while (r->ends.count < part) r->ends.at[r->ends.count++] = (uint32_t)r->pieces.count;
+    while (r->ends.count < part) r->ends.at[r->ends.count++] = (uint32_t)pieces;
     PAUCIS_TRY(paucis__item_text(&r->text, text));
-    for (size_t at = 0, end; at < text.len; at = end) {
-        end = paucis__item_line_end(&r->text, at);
-        PAUCIS_TRY(add_line(r, part, at, end));
-    }
+    PAUCIS_TRY(add_lines(r, part));
+    PAUCIS_TRY(number_items(r));
+    share_items(r, pieces, items);
     r->ends.at[r->ends.count++] = (uint32_t)r->pieces.count;
-    return PAUCIS_OK;
+    return r->found.count < UINT32_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
 }
 
 const struct reading_piece *paucis__reading_of(const struct readings *r, size_t part, size_t *n) {
@@ -162,8 +206,10 @@ void paucis__readings_free(struct readings *r) {
     paucis__items_free(&r->items);
     paucis__items_free(&r->lines);
     VEC_FREE(r->mem, r->names);
+    VEC_FREE(r->mem, r->hashes);
     VEC_FREE(r->mem, r->found);
     VEC_FREE(r->mem, r->pieces);
     VEC_FREE(r->mem, r->ends);
     VEC_FREE(r->mem, r->text.blocks);
+    VEC_FREE(r->mem, r->text.items);
 }

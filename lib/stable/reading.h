@@ -16,15 +16,22 @@ struct reading_piece { /* a line, or a piece of a long one */
     uint16_t nitems;
 };
 
+struct reading_name {
+    const char *at;
+    uint32_t len;
+    bool is_code; /* it looks like code: see paucis__item_is_code */
+};
+
 struct readings {
     struct mem *mem;
     struct item_set items;
-    struct item_set lines;  /* value: the last result that has the line, its number plus 1 */
-    VEC(struct item) names; /* of `items`, in the same order */
-    VEC(uint32_t) found;    /* places in `items` */
+    struct item_set lines; /* value: the last result that has the line, its number plus 1 */
+    VEC(struct reading_name) names; /* of `items`, in the same order */
+    VEC(uint32_t) found;            /* places in `items` */
     VEC(struct reading_piece) pieces;
-    VEC(uint32_t) ends; /* of results: behind the last piece of each; others have none */
-    struct item_text text;
+    VEC(uint32_t) ends;    /* of results: behind the last piece of each; others have none */
+    struct item_text text; /* the one that is being read */
+    VEC(uint64_t) hashes;  /* of its items */
 };
 
 /* The results must come in order; `part` is the number of this one. */
