@@ -61,6 +61,12 @@ static paucis_err set_history(struct settings *s, const char *val, paucis_error 
                                                        : wrong(e, "history is whole or sent");
 }
 
+static paucis_err set_never(struct settings *s, const char *val, paucis_error *e) {
+    (void)e; /* any text is a list of patterns */
+    s->stable.never = val;
+    return PAUCIS_OK;
+}
+
 static const struct named {
     TABLE_ROW;
     paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
@@ -85,6 +91,10 @@ static const struct named {
      .summary = "row of the price table",
      .detail = "name, default by the model",
      .set = set_price},
+    {.name = "never",
+     .summary = "results that stay whole, as in read:*.md,todo*",
+     .detail = "TOOL[:WORD],..., default none",
+     .set = set_never},
     {.name = "history",
      .summary = "sent: the body's past is what was really sent, and stands as it is",
      .detail = "whole or sent, default whole",

@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/never.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -124,6 +125,16 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
+/* Is it a result that the user wants left alone? */
+static paucis_err exclude(struct fold *f, struct fold_part *p) {
+    struct span arguments;
+    if (p->kind != PART_RESULT || !f->limits.never || p->mate >= f->parts.count) return PAUCIS_OK;
+    PAUCIS_TRY(f->source.text(f->source.ud, p->mate, &arguments));
+    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, arguments))
+        p->flags &= (uint8_t)~FOLD_OPEN;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     if (!VEC_ROOM(f->mem, f->parts, 1) || !sums_append(&f->now, f->mem, 0) ||
         !sums_append(&f->again, f->mem, 0))
@@ -136,6 +147,7 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->refers = p->chain = NO_INDEX;
     p->again = 0;
     p->leaf = (uint32_t)f->leaves.count;
+    PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
     if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));

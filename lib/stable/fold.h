@@ -58,6 +58,7 @@ struct fold_limits {
     uint64_t budget, low_water; /* tokens, UINT64_MAX = none; percent of it that a cut leaves */
     uint64_t fixed, sinks;      /* tokens beside the messages; first messages that never go */
     uint64_t attach, stop;      /* messages: no form before, none after */
+    const char *never;          /* results that stay whole, see never.h; NULL = none */
     uint64_t risk;              /* thousandths that a cut may put us behind doing nothing */
     uint64_t thought;           /* what losing a token of present thinking counts, in writes */
     bool cuts;                  /* level safe makes none but those the budget forces */

@@ -83,8 +83,8 @@ static bool is_path(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || memchr("_./-", c, 4);
 }
 
-/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at == NULL
- * if it does not start so. */
+/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at ==
+ * NULL if it does not start so. */
 static struct span behind_number(struct span s) {
     size_t n = 0;
     while (n < s.len && is_digit(s.at[n])) n++;
