@@ -106,7 +106,10 @@ static bool may_drop(const struct fold *f, size_t from, size_t to) {
     if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
     for (size_t i = from; i < to; i++)
         if (!(f->parts.at[i].flags & FOLD_DROPPABLE)) return false;
-    return f->parts.at[from].message >= f->limits.sinks && is_in_reach(f, from);
+    /* The present loop's first message may have to begin with thinking (B-R17). */
+    bool opens_loop = f->loop_first != NO_INDEX && f->parts.at[from].message <= f->loop_first &&
+                      f->parts.at[to - 1].message >= f->loop_first;
+    return f->parts.at[from].message >= f->limits.sinks && !opens_loop && is_in_reach(f, from);
 }
 
 /* The next old result behind this place: it will say how many steps are missing before it. */

@@ -146,6 +146,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->form = FORM_FULL;
     p->refers = p->chain = NO_INDEX;
     p->again = 0;
+    p->block = f->blocks;
+    f->blocks += p->kind != PART_OPAQUE;
     p->leaf = (uint32_t)f->leaves.count;
     PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
@@ -154,7 +156,10 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
-    if (f->head == f->size - size_now(p) && p->role == ROLE_SYSTEM) f->head = f->size;
+    if (p->role == ROLE_SYSTEM && i == f->head_parts) {
+        f->head_parts++;
+        f->head += size_now(p);
+    }
     f->messages = p->message + 1;
     return PAUCIS_OK;
 }
@@ -352,7 +357,7 @@ static paucis_err show(struct fold *f, size_t part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
     }
-    if (!f->forms.kind->born) return PAUCIS_OK;
+    if (!f->forms.kind->born || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (p->kind == PART_CALL) {
         p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
@@ -426,18 +431,24 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
-/* Superseded results are stale before they are old, unless another result is the same text. */
+/* Superseded results are stale at half the age of others, unless another result is the same text.
+ * Not at once: a model may still be at work on what it has just read. */
 static paucis_err age_outdated(struct fold *f) {
+    size_t waiting = 0;
     for (size_t i = 0; i < f->outdated.count; i++) {
-        struct fold_part *p = &f->parts.at[f->outdated.at[i]];
-        bool sent = p->message < f->requested;
-        if (!sent || !(p->flags & FOLD_OPEN) || (p->flags & FOLD_STALE) || p->refers != NO_INDEX ||
-            p->brief.at || (p->form != FORM_FULL && p->form != FORM_CAPPED))
+        size_t part = f->outdated.at[i];
+        struct fold_part *p = &f->parts.at[part];
+        bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
+                     (p->form != FORM_FULL && p->form != FORM_CAPPED);
+        if (fixed) continue;
+        if (f->messages - p->message <= f->limits.window / 2 || p->message >= f->requested) {
+            f->outdated.at[waiting++] = (uint32_t)part;
             continue;
+        }
         p->flags |= FOLD_SUPERSEDED;
-        PAUCIS_TRY(become_stale(f, f->outdated.at[i]));
+        PAUCIS_TRY(become_stale(f, part));
     }
-    f->outdated.count = 0;
+    f->outdated.count = waiting;
     return PAUCIS_OK;
 }
 
@@ -460,10 +471,9 @@ static paucis_err age(struct fold *f) {
 
 /* Entries so far back that no breakpoint will find them. */
 static void recede(struct fold *f) {
-    size_t reach = f->limits.price.lookback;
-    if (!has_reach(f) || f->parts.count <= reach) return;
-    for (; f->deep < f->parts.count - reach; f->deep++) {
+    for (; has_reach(f) && f->deep < f->parts.count; f->deep++) {
         const struct fold_part *p = &f->parts.at[f->deep];
+        if (f->blocks - p->block <= f->limits.price.lookback) break;
         if (leaves_to(f, f->deep) > p->leaf)
             gain_add(f, p->leaf, p->leaf + 1u, 0, rewrite_price(f) * (f->head - f->deep_size));
         f->deep_size += size_now(p);
@@ -525,14 +535,17 @@ static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
     int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
-    return f->bill + read * (f->size - written) + write * written <= most;
+    return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }
 
-/* What this request costs, with the cache as it is. */
+/* What this request costs, with the cache as it is. The system text in front is left out on both
+ * sides: another one must not change what follows it. */
 static void pay(struct fold *f, int64_t found) {
     int64_t read = f->limits.price.read, write = f->limits.price.write;
-    f->bill += read * found + write * (f->size - found);
-    f->bill_of_none += read * f->last_raw + write * (f->raw - f->last_raw);
+    if (found < f->head) found = f->head; /* the first request */
+    f->bill += read * (found - f->head) + write * (f->size - found);
+    int64_t found_raw = f->last_raw < f->head ? f->head : f->last_raw;
+    f->bill_of_none += read * (found_raw - f->head) + write * (f->raw - found_raw);
     f->last_size = f->size;
     f->last_raw = f->raw;
 }
@@ -580,7 +593,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
@@ -610,7 +623,8 @@ void paucis__fold_clear(struct fold *f) {
     paucis__rent_free(&f->rent);
     if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
-    f->floor = f->hard_floor = 0;
+    f->floor = f->hard_floor = f->head_parts = 0;
+    f->blocks = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
     f->last_size = f->last_raw = f->bill = f->bill_of_none = 0;
     f->now.tree.count = f->again.tree.count = 0;

@@ -32,6 +32,7 @@ struct fold_part {
     uint32_t message;
     uint8_t role, kind, flags, form, tool;
     uint32_t mate;   /* a result's call, NO_INDEX if unknown */
+    uint32_t block;  /* blocks before it; what is not known, cache marks among it, is none */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
@@ -101,6 +102,7 @@ struct fold {
 
     size_t born;                  /* parts before this have been sent */
     size_t aged, aged_thinking;   /* parts before this have been looked at for their age */
+    uint32_t blocks;              /* in all */
     size_t deep;                  /* parts before this are out of a breakpoint's reach ... */
     int64_t deep_size;            /* ... and so large */
     uint32_t messages, requested; /* now, and at the request before */
@@ -108,6 +110,7 @@ struct fold {
     uint32_t loop_first;          /* its first assistant message, NO_INDEX if there is none yet */
     size_t floor, hard_floor;     /* leaves before this may not be the place of a cut: in this loop,
                                      and ever */
+    size_t head_parts;            /* parts of system messages at the front */
     int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */
     int64_t raw;                  /* tokens in all as they came */
     int64_t last_size, last_raw;  /* ... at the request before */

@@ -351,7 +351,7 @@ static paucis_err novelty_capped(struct forms *f, const struct form_text *t, siz
     PAUCIS_TRY(weigh(n, t, worth, worth, true));
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, cap * 45 / 100);
-    choose_names(n, cap);
+    choose_names(n, cap * 3 / 2);
     PAUCIS_TRY(put_all(n, t->text));
     return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
