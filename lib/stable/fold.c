@@ -186,6 +186,16 @@ static void pay_rent(struct fold *f, size_t part, int64_t sign) {
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
+/* A part is no longer stale: it was cut, or is young again. */
+static void end_rent(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    if (!(p->flags & FOLD_STALE)) return;
+    pay_rent(f, part, -1);
+    set_candidate(f, p->leaf, false);
+    p->flags &= (uint8_t)~FOLD_STALE;
+    sum_up(f, part, size_now(p));
+}
+
 /* References to a text that is whole no more. They stand behind it and are old themselves. */
 static paucis_err retell(struct fold *f, size_t part) {
     uint32_t next;
@@ -207,11 +217,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
-    if (p->flags & FOLD_STALE) {
-        pay_rent(f, part, -1);
-        set_candidate(f, p->leaf, false);
-        p->flags &= (uint8_t)~FOLD_STALE;
-    }
+    end_rent(f, part);
     if (is_bound(f, p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
@@ -288,6 +294,7 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
         paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    end_rent(f, twin); /* a text is as young as the newest part that points to it */
     p->chain = t->refers;
     p->refers = twin;
     t->refers = (uint32_t)part;
@@ -408,8 +415,12 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    p->brief = SPAN("");
-    if (p->kind == PART_RESULT) PAUCIS_TRY(fix_brief(f, part, &shorter));
+    if (p->kind == PART_THINKING)
+        p->brief = SPAN("");
+    else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
+        shorter = fold_tokens(p->brief.len) < size_now(p);
+    else
+        PAUCIS_TRY(fix_brief(f, part, &shorter));
     if (!shorter) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
