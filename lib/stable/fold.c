@@ -337,6 +337,7 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     struct span capped;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
     if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
     PAUCIS_TRY(add_legend(f, part, &capped));
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
@@ -391,6 +392,25 @@ static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
 }
 
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    char name[PAUCIS_MAX_HANDLE];
+    struct form_text t;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
+    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
+    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
+                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!note.at || !copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    if (n) *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
 static struct span superseded_text(struct fold *f, struct span text) {
     return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
                          SPAN(""), paucis__form_lines(text), 0);
@@ -408,6 +428,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     else if (p->len >= LEAST_BRIEF && !done)
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
     if (!p->brief.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, part, &p->brief));
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }

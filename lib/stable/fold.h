@@ -59,13 +59,15 @@ struct fold_limits {
     uint64_t budget, low_water; /* tokens, UINT64_MAX = none; percent of it that a cut leaves */
     uint64_t fixed, sinks;      /* tokens beside the messages; first messages that never go */
     uint64_t attach, stop;      /* messages: no form before, none after */
-    const char *never;          /* results that stay whole, see never.h; NULL = none */
-    uint64_t risk;              /* thousandths that a cut may put us behind doing nothing */
-    uint64_t thought;           /* what losing a token of present thinking counts, in writes */
-    bool cuts;                  /* level safe makes none but those the budget forces */
-    bool bound;                 /* thinking after a cut must go */
-    bool keep_thinking;         /* and may not: cuts fall behind all of it */
-    bool sent;                  /* the history is what was sent: only the last request decides */
+    paucis_handle_fn *handle;   /* names removed texts; NULL = they have no names */
+    void *handle_ud;
+    const char *never;  /* results that stay whole, see never.h; NULL = none */
+    uint64_t risk;      /* thousandths that a cut may put us behind doing nothing */
+    uint64_t thought;   /* what losing a token of present thinking counts, in writes */
+    bool cuts;          /* level safe makes none but those the budget forces */
+    bool bound;         /* thinking after a cut must go */
+    bool keep_thinking; /* and may not: cuts fall behind all of it */
+    bool sent;          /* the history is what was sent: only the last request decides */
 };
 
 struct fold_cut {
@@ -145,6 +147,8 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
 paucis_err paucis__fold_shorten(struct fold *f, size_t part);
 /* A new result is cut to about so many bytes. */
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes);
+/* Adds to a shortened text the handle of the whole one, if there are handles. */
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text);
 /* A part takes another form. */
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason);

@@ -66,6 +66,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .bound = bound,
         .sent = s->sent,
         .never = s->never,
+        .handle = s->handle,
+        .handle_ud = s->handle_ud,
     };
 }
 
