@@ -61,6 +61,11 @@ static void set_candidate(struct fold *f, size_t leaf, bool is) {
     paucis__rent_candidate(&f->rent, leaf, is);
 }
 
+/* The first leaf that may be the place of a cut. */
+static size_t floor_leaf(const struct fold *f) {
+    return f->floor ? f->parts.at[f->floor - 1].leaf : 0; /* bound thinking is no leaf itself */
+}
+
 /* Keeps the sums right after a part's form or flags have changed. */
 static void sum_up(struct fold *f, size_t part, int64_t size_before) {
     struct fold_part *p = &f->parts.at[part];
@@ -119,8 +124,8 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
     bool stays = !goes_with_cut(f, p);
-    if (stays) f->hard_floor = f->leaves.count;
-    if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
+    if (stays) f->hard_floor = part + 1;
+    if (stays || f->loop_first == p->message) f->floor = part + 1;
     if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
     gain_add(f, 0, f->leaves.count, 0, thinking_gain(f, p, true));
     return PAUCIS_OK;
@@ -595,7 +600,7 @@ static void pay(struct fold *f, int64_t found) {
 
 static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     int64_t gain, all = rewrite_price(f) * f->size;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
     *found = part < f->deep ? f->head : sums_before(&f->now, part);
@@ -620,7 +625,7 @@ static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
 
 struct fold_cut paucis__fold_outlook(struct fold *f) {
     int64_t gain;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, INT64_MIN / 4, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), INT64_MIN / 4, &gain);
     struct fold_cut cut = {.part = SIZE_MAX, .messages = f->messages};
     if (leaf == SIZE_MAX) return cut;
     cut.part = f->leaves.at[leaf];
