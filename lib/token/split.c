@@ -120,10 +120,14 @@ static const uint8_t *word_end(const struct split *s, const uint8_t *p, const ui
         to = run_end(from, end, is_letter);
         return to > from ? to : p;
     }
-    to = cased_word(from, end);
-    if (to == from && from > p) to = cased_word(p, end); /* a mark may be prefix or word */
-    if (to == p) to = capital_word(from, end);
-    if (to == from) return p;
+    if ((to = cased_word(from, end)) == from && from > p) { /* a mark may be prefix or word */
+        from = p;
+        to = cased_word(p, end);
+    }
+    if (to == from) {
+        from = prefixed ? p + first.len : p;
+        if ((to = capital_word(from, end)) == from) return p;
+    }
     if (s->contraction == CONTRACT_SUFFIX) to += contraction_len(to, end, true);
     return to;
 }
