@@ -35,11 +35,12 @@ const char *words_at(enum words w, size_t i) {
     static table_fn *const tables[] = {[WORDS_FORMAT] = paucis_format_at,
                                        [WORDS_POLICY] = paucis_policy_at,
                                        [WORDS_STRATEGY] = paucis_strategy_at,
-                                       [WORDS_OPTION] = paucis_option_at};
+                                       [WORDS_OPTION] = paucis_option_at,
+                                       [WORDS_TOKENIZER] = paucis_tokenizer_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
     static const char *const listed[] = {"formats", "policies", "strategies", "options",
-                                         "rules",   "kernels",  NULL};
+                                         "rules",   "kernels",  "tokenizers", NULL};
     static const char *const *const lists[] = {
         [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;

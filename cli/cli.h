@@ -76,6 +76,7 @@ enum words {
     WORDS_POLICY,
     WORDS_STRATEGY,
     WORDS_OPTION,
+    WORDS_TOKENIZER,
     WORDS_TABLE,
     WORDS_COMMAND,
     WORDS_SHELL,
@@ -153,6 +154,7 @@ struct settings {
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
 bool settings_read(struct settings *s, const struct args *a);
+void settings_free(struct settings *s);
 bool parse_count(const char *text, uint64_t *out); /* digits, then K or M */
 
 void tally_log(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);

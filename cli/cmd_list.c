@@ -6,8 +6,9 @@
 typedef const paucis_info *list_fn(size_t i);
 
 /* In the order of the words of WORDS_TABLE. */
-static list_fn *const lists[] = {paucis_format_at, paucis_policy_at, paucis_strategy_at,
-                                 paucis_option_at, paucis_rule_at,   paucis_kernel_at};
+static list_fn *const lists[] = {paucis_format_at,   paucis_policy_at, paucis_strategy_at,
+                                 paucis_option_at,   paucis_rule_at,   paucis_kernel_at,
+                                 paucis_tokenizer_at};
 
 static void list_json(struct buf *b, const char *name, list_fn *at) {
     const paucis_info *row;

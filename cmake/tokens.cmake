@@ -9,7 +9,7 @@ endif()
 set(token_data ${CMAKE_SOURCE_DIR}/lib/token/data)
 set(token_gen ${CMAKE_BINARY_DIR}/token_gen)
 set(token_tables ${CMAKE_BINARY_DIR}/token_tables.c)
-set(token_files ${token_data}/unicode.txt)
+set(token_files ${token_data}/unicode.txt ${token_data}/nfc.txt)
 if(PAUCIS_TOKENS)
     list(APPEND token_files o200k_base 18 ${token_data}/o200k_base.pairs
          cl100k_base 17 ${token_data}/cl100k_base.pairs)
@@ -19,12 +19,12 @@ add_custom_command(
     COMMAND ${host_cc} -std=c11 -O1 -I${CMAKE_SOURCE_DIR}/lib
             ${CMAKE_SOURCE_DIR}/lib/token/gen/tables.c -o ${token_gen}
     DEPENDS ${CMAKE_SOURCE_DIR}/lib/token/gen/tables.c ${CMAKE_SOURCE_DIR}/lib/token/pairs.h
-            ${CMAKE_SOURCE_DIR}/lib/token/unicode.h
+            ${CMAKE_SOURCE_DIR}/lib/token/nfc_table.h ${CMAKE_SOURCE_DIR}/lib/token/unicode.h
     VERBATIM)
 add_custom_command(
     OUTPUT ${token_tables}
     COMMAND ${token_gen} ${token_files} > ${token_tables}.new
     COMMAND ${CMAKE_COMMAND} -E rename ${token_tables}.new ${token_tables}
-    DEPENDS ${token_gen} ${token_data}/unicode.txt ${token_data}/o200k_base.pairs
-            ${token_data}/cl100k_base.pairs
+    DEPENDS ${token_gen} ${token_data}/unicode.txt ${token_data}/nfc.txt
+            ${token_data}/o200k_base.pairs ${token_data}/cl100k_base.pairs
     VERBATIM)

@@ -1,7 +1,8 @@
-/* The only file that implements paucis.h: checks arguments, runs the stages in order, hands out
- * results. One direction: json -> format -> view -> policy -> check -> write. */
+/* Implements paucis.h, but for the tokens (api_tokens.c): checks arguments, runs the stages in
+ * order, hands out results. One direction: json -> format -> view -> policy -> check -> write. */
 #include <stdlib.h>
 
+#include "api.h"
 #include "core/os.h"
 #include "json/json_pointer.h"
 #include "plan/run.h"
@@ -23,6 +24,7 @@ struct paucis_ctx {
     struct splices splices;
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
     VEC(char) out;
+    struct token_state tokens;
 };
 
 /* ---- version and errors -------------------------------------------------------------------- */
@@ -75,6 +77,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     paucis_ctx *c = *out;
     c->mem = mem;
     c->arena.mem = &c->mem;
+    c->tokens.run.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;
@@ -99,6 +102,7 @@ void paucis_ctx_free(paucis_ctx *c) {
     VEC_FREE(&c->mem, c->plan);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
+    paucis__tokens_free(&c->tokens);
     paucis__arena_free(&c->arena);
     struct mem mem = c->mem;
     paucis__mem_resize(&mem, c, sizeof *c, 0);
@@ -125,8 +129,8 @@ static bool api_opts(paucis_opts *mine, const paucis_opts *given) {
 }
 
 /* The caller's options as this version knows them, and what they mean. */
-static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
-                               paucis_error *e) {
+paucis_err paucis__api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
+                                paucis_error *e) {
     if (!api_opts(mine, given)) return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
     return paucis__settings_read(s, mine, e);
 }
@@ -198,7 +202,13 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     struct counts counts[MAX_STRATEGIES];
     st->format = v->format->name;
     st->messages_in = st->messages_out = v->order.count;
-    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
+    paucis_counts tokens;
+    if (s->flags & PAUCIS_WITH_TOKENS) {
+        PAUCIS_TRY(paucis__tokens_view(&c->tokens, v, s, o, &tokens));
+        st->tokens_in = st->tokens_out = tokens.tokens;
+        st->tokenizer = tokens.tokenizer;
+        st->tokens_exact = tokens.exact;
+    }
     bool all = s->flags & PAUCIS_WITH_BREAKS;
     if (s->count || all) {
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
@@ -214,7 +224,10 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     st->bytes_out = c->splices.size;
     st->messages_out = v->order.count;
     st->first_changed_byte = paucis__write_first_change(&c->doc.json, &c->splices);
-    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_out = paucis__count_tokens(v);
+    if (s->flags & PAUCIS_WITH_TOKENS) {
+        PAUCIS_TRY(paucis__tokens_view(&c->tokens, v, s, o, &tokens));
+        st->tokens_out = tokens.tokens;
+    }
     return PAUCIS_OK;
 }
 
@@ -226,7 +239,7 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     c->plan.count = 0;
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
-    PAUCIS_TRY(api_settings(&s, &o, given, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->policy = s.policy ? s.policy->name : NULL;
@@ -250,7 +263,7 @@ size_t paucis_bound(size_t n, const paucis_opts *given) {
     struct settings s;
     paucis_opts o;
     paucis_error e;
-    if (api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
+    if (paucis__api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
     /* The most that classic edits can add is a marker with an id for every part, each byte of it
      * escaped; a part takes at least 11 bytes of JSON. */
     size_t parts = n / 11 + 1, marker = 6 * (MAX_MARKER_ID + 256);
@@ -426,13 +439,28 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     c->plan.count = 0;
-    PAUCIS_TRY(api_settings(&s, &mine, o, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     paucis_err err = paucis__check_run(&c->check, &c->doc.view, CHECK_ALL);
     if (!err && with) err = api_compare(c, &s, with, e);
     if (!err) err = api_give_breaks(c, breaks, nbreaks);
     return err && !e->code ? api_fail(e, err, paucis_err_text(err)) : err;
+}
+
+/* ---- for api_tokens.c ---------------------------------------------------------------------- */
+
+struct token_state *paucis__api_tokens(paucis_ctx *c) {
+    return &c->tokens;
+}
+
+paucis_err paucis__api_view(paucis_ctx *c, const struct settings *s, const char *in, size_t n,
+                            struct view **v, paucis_error *e) {
+    c->plan.count = 0;
+    paucis__arena_reset(&c->arena);
+    PAUCIS_TRY(api_read(c, &c->doc, s, in, n, e));
+    *v = &c->doc.view;
+    return PAUCIS_OK;
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */

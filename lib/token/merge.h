@@ -334,6 +334,11 @@ static inline paucis_err merge_long(struct token_run *r, const struct vocab *v, 
 static inline paucis_err merge_piece(struct token_run *r, const struct vocab *v, const uint8_t *p,
                                      size_t n, struct tokens *out) {
     int32_t token[MERGE_WORD];
+    if (v->nwholes) {
+        const struct whole *w = paucis__whole_find(v, span_of((const char *)p, n));
+        token[0] = w ? (int32_t)w->token : 0;
+        if (w) return tokens_add(r, v, out, token, 1);
+    }
     if (n > MERGE_WORD) return merge_long(r, v, p, n, out);
     uint64_t parts =
         n > LANES ? merge_word(v, p, n, token, false) : merge_word(v, p, n, token, true);

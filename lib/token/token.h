@@ -46,14 +46,26 @@ size_t paucis__split_one(const struct split *s, const uint8_t *p, const uint8_t 
 
 /* ---- tokenizers ----------------------------------------------------------------------------- */
 
+/* A token that no merge makes; a piece equal to it is it all the same (Llama 3 has some). */
+struct whole {
+    struct span bytes;
+    uint32_t token;
+};
+
 /* A vocabulary. Tokens are numbered in the order in which they merge, the bytes first. */
 struct vocab {
     struct pair_table pairs;
     const struct split *split;
-    uint64_t key;        /* no other vocabulary of this process has it */
-    uint8_t byte[256];   /* token of each byte */
-    const uint32_t *ids; /* numbers the outside knows tokens by; NULL: the same */
+    uint64_t key;               /* no other vocabulary of this process has it */
+    uint8_t byte[256];          /* token of each byte */
+    const uint32_t *ids;        /* numbers the outside knows tokens by; NULL: the same */
+    const struct whole *wholes; /* by paucis__whole_order */
+    size_t nwholes;
 };
+
+int paucis__whole_order(struct span a, struct span b);
+/* The token that the piece is as a whole; NULL if there is none. */
+const struct whole *paucis__whole_find(const struct vocab *v, struct span piece);
 
 enum token_kind { TOKEN_HEURISTIC, TOKEN_ESTIMATE, TOKEN_EXACT };
 
@@ -66,6 +78,8 @@ struct paucis_tokenizer {
     bool nfc;           /* text is normalised first */
     uint64_t *slots;    /* its own tables, where it has any */
     uint32_t *ids;
+    size_t slots_size, ids_size; /* in bytes */
+    VEC(struct whole) wholes;
 };
 
 /* The vocabularies that are linked in; NULL past the end. */

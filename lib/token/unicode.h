@@ -21,11 +21,17 @@ enum unicode_class {                 /* in the order of scripts/token-unicode */
 extern const uint8_t paucis__unicode_index[0x110000 / UNICODE_BLOCK];
 extern const uint8_t paucis__unicode_blocks[][UNICODE_BLOCK / 2];
 
-static inline enum unicode_class unicode_class(uint32_t c) {
+/* Four bits of a code point: its class, and above it whether it may change or join what stands
+ * before it in normalisation form C. */
+static inline unsigned unicode_bits(uint32_t c) {
     uint8_t two =
         paucis__unicode_blocks[paucis__unicode_index[c / UNICODE_BLOCK]][c % UNICODE_BLOCK / 2];
-    return (enum unicode_class)(two >> c % 2 * 4 & 15);
+    return two >> c % 2 * 4 & 15;
 }
+static inline enum unicode_class unicode_class(uint32_t c) {
+    return (enum unicode_class)(unicode_bits(c) & 7);
+}
+static inline int unicode_may_combine(uint32_t c) { return (int)(unicode_bits(c) >> 3); }
 
 /* A code point and its length. Bytes that are not UTF-8 stand for themselves, one at a time. */
 struct point {

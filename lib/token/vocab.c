@@ -50,3 +50,22 @@ bool paucis__token_named(struct paucis_tokenizer *t, const char *name) {
     }
     return false;
 }
+
+int paucis__whole_order(struct span a, struct span b) {
+    if (a.len != b.len) return a.len < b.len ? -1 : 1;
+    return memcmp(a.at, b.at, a.len);
+}
+
+const struct whole *paucis__whole_find(const struct vocab *v, struct span piece) {
+    size_t from = 0, to = v->nwholes;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int order = paucis__whole_order(v->wholes[mid].bytes, piece);
+        if (!order) return &v->wholes[mid];
+        if (order < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return NULL;
+}

@@ -1,6 +1,6 @@
 /* Makes the read-only tables of the tokenizers, as C, while the library is built:
  *
- *   tables unicode.txt [NAME BITS FILE.pairs]... > tables.c
+ *   tables unicode.txt nfc.txt [NAME BITS FILE.pairs]... > tables.c
  *
  * Classes of code points become blocks of 128, equal blocks stored once. Merge pairs become an open
  * hash table of 64-bit words, filled by the same function that looks them up (pair_slot). */
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "token/nfc_table.h"
 #include "token/pairs.h"
 #include "token/unicode.h"
 
@@ -28,7 +29,7 @@ static void read_classes(const char *path) {
     unsigned now = 0, then;
     if (!f) die("cannot open the classes");
     while (fscanf(f, "%lx %u", &next, &then) == 2) {
-        if (next < from || next >= POINTS || then > 15) die("a line that is not a range");
+        if (next < from || next >= POINTS || then > 7) die("a line that is not a range");
         memset(classes + from, (int)now, next - from);
         from = next;
         now = then;
@@ -41,9 +42,8 @@ static void print_bytes(const uint8_t *p, size_t n) {
     for (size_t i = 0; i < n; i++) printf("%s%d,", i % 32 ? "" : "\n", p[i]);
 }
 
-static void make_classes(const char *path) {
+static void make_classes(void) {
     size_t count = 0;
-    read_classes(path);
     for (size_t i = 0; i < INDEXES; i++) {
         uint8_t block[UNICODE_BLOCK / 2];
         const uint8_t *c = classes + i * UNICODE_BLOCK;
@@ -65,6 +65,67 @@ static void make_classes(const char *path) {
         printf("},");
     }
     printf("};\n");
+}
+
+/* ---- normalisation -------------------------------------------------------------------------- */
+
+enum { MAX_ROWS = 4096, MAY_COMBINE = 8 };
+
+static struct nfc_class marks[MAX_ROWS];
+static struct nfc_parts parts[MAX_ROWS], pairs[MAX_ROWS];
+static size_t nmarks, nparts, npairs;
+static uint8_t is_kept_apart[POINTS];
+
+static int by_pair(const void *a, const void *b) {
+    const struct nfc_parts *x = a, *y = b;
+    if (x->a != y->a) return x->a > y->a ? 1 : -1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static void nfc_line(const char *line) {
+    char kind;
+    unsigned long point, a = 0, b = 0;
+    int n = sscanf(line, "%c %lx %lx %lx", &kind, &point, &a, &b);
+    if (n < 2 || point >= POINTS || nmarks == MAX_ROWS || nparts == MAX_ROWS)
+        die("a line that is no rule of normalisation");
+    if (kind == 'c') marks[nmarks++] = (struct nfc_class){(uint32_t)point, (uint32_t)a};
+    if (kind == 'd')
+        parts[nparts++] = (struct nfc_parts){(uint32_t)point, (uint32_t)a, (uint32_t)b};
+    if (kind == 'x') is_kept_apart[point] = 1;
+    if (kind == 'c' || kind == 'x') classes[point] |= MAY_COMBINE;
+}
+
+static void print_parts(const char *name, const struct nfc_parts *p, size_t n) {
+    printf("const struct nfc_parts paucis__nfc_%s[] = {\n", name);
+    for (size_t i = 0; i < n; i++)
+        printf("{0x%lx,0x%lx,0x%lx},%s", (unsigned long)p[i].point, (unsigned long)p[i].a,
+               (unsigned long)p[i].b, i % 8 == 7 ? "\n" : "");
+    printf("};\n");
+}
+
+static void make_nfc(const char *path) {
+    FILE *f = fopen(path, "r");
+    char line[128];
+    if (!f) die("cannot open the rules of normalisation");
+    while (fgets(line, sizeof line, f)) nfc_line(line);
+    fclose(f);
+    for (size_t i = 0; i < nparts; i++)
+        if (parts[i].b && !is_kept_apart[parts[i].point]) {
+            pairs[npairs++] = parts[i];
+            classes[parts[i].b] |= MAY_COMBINE;
+        }
+    for (size_t i = 0x1161; i <= 0x11c2; i++) /* Hangul vowels and last consonants */
+        if (i <= 0x1175 || i >= 0x11a8) classes[i] |= MAY_COMBINE;
+    qsort(pairs, npairs, sizeof *pairs, by_pair);
+    printf("const struct nfc_class paucis__nfc_classes[] = {\n");
+    for (size_t i = 0; i < nmarks; i++)
+        printf("{0x%lx,%lu},%s", (unsigned long)marks[i].point, (unsigned long)marks[i].class,
+               i % 8 == 7 ? "\n" : "");
+    printf("};\n");
+    print_parts("parts", parts, nparts);
+    print_parts("pairs", pairs, npairs);
+    printf("const size_t paucis__nfc_counts[3] = {%lu,%lu,%lu};\n", (unsigned long)nmarks,
+           (unsigned long)nparts, (unsigned long)npairs);
 }
 
 /* ---- merge pairs ---------------------------------------------------------------------------- */
@@ -112,12 +173,15 @@ static void make_pairs(const char *name, unsigned bits, const char *path) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || (argc - 2) % 3) die("usage: tables unicode.txt [NAME BITS FILE]...");
+    if (argc < 3 || argc % 3) die("usage: tables unicode.txt nfc.txt [NAME BITS FILE]...");
     printf(
         "/* Made by lib/token/gen/tables.c. */\n"
-        "#include \"token/pairs.h\"\n#include \"token/unicode.h\"\n");
-    make_classes(argv[1]);
-    for (int i = 2; i < argc; i += 3)
+        "#include \"token/nfc_table.h\"\n#include \"token/pairs.h\"\n"
+        "#include \"token/unicode.h\"\n");
+    read_classes(argv[1]);
+    make_nfc(argv[2]);
+    make_classes();
+    for (int i = 3; i < argc; i += 3)
         make_pairs(argv[i], (unsigned)strtoul(argv[i + 1], NULL, 10), argv[i + 2]);
     return fflush(stdout) || ferror(stdout);
 }
