@@ -101,11 +101,14 @@ static bool is_byte_level(const struct reading *r, size_t step, bool regex) {
            (!use || is_true(r, use)) == regex;
 }
 
-/* The regex of a step that cuts at matches and keeps everything. */
-static size_t split_regex(const struct reading *r, size_t step) {
-    if (!is_type(r, step, "Split") || !says(r, get(r, step, "behavior"), "Isolated") ||
-        !is_unset(r, get(r, step, "invert")))
-        return 0;
+/* The regex of a step that makes each match a piece and keeps what lies between. Dropping what lies
+ * between is the same where a pattern matches everything, as all but DeepSeek's do. */
+static size_t split_regex(const struct reading *r, size_t step, bool matches_all) {
+    size_t behavior = get(r, step, "behavior");
+    bool inverted = is_true(r, get(r, step, "invert"));
+    bool isolated = says(r, behavior, "Isolated") && !inverted;
+    bool removed = says(r, behavior, "Removed") && inverted && matches_all;
+    if (!is_type(r, step, "Split") || (!isolated && !removed)) return 0;
     return get(r, get(r, step, "pattern"), "Regex");
 }
 
@@ -127,11 +130,12 @@ static paucis_err check_split(struct reading *r) {
         for (JSON_EACH(&r->j, i, list)) step[n++] = i;
     if (n < 2 || !is_byte_level(r, step[n - 1], false))
         return refuse(r, "its pre-tokenizer is not a split and then bytes");
-    size_t regex = split_regex(r, step[0]);
+    size_t regex = split_regex(r, step[0], n == 2);
     for (const struct split *s = paucis__splits; n == 2 && s->name; s++)
         if (s->regex && says(r, regex, s->regex)) r->t->vocab.split = s;
-    if (n == 4 && says(r, regex, deepseek[0]) && says(r, split_regex(r, step[1]), deepseek[1]) &&
-        says(r, split_regex(r, step[2]), deepseek[2]))
+    if (n == 4 && says(r, regex, deepseek[0]) &&
+        says(r, split_regex(r, step[1], false), deepseek[1]) &&
+        says(r, split_regex(r, step[2], false), deepseek[2]))
         r->t->vocab.split = &paucis__splits[SPLIT_DEEPSEEK];
     return r->t->vocab.split ? PAUCIS_OK : refuse(r, "its split pattern is not a known one");
 }
