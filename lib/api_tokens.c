@@ -332,7 +332,7 @@ paucis_err paucis__tokens_view(struct token_state *t, struct view *v, const stru
         out->tokens += out->parts[i].tokens;
         out->bytes += out->parts[i].bytes;
     }
-    out->upper = out->exact ? out->tokens : paucis__estimate_upper(out->tokens);
+    out->upper = out->exact ? out->tokens : paucis__estimate_upper(c.tokenizer->kind, out->tokens);
     return PAUCIS_OK;
 }
 

@@ -8,6 +8,6 @@
 uint64_t paucis__estimate(const struct token_kernel *k, struct span text);
 
 /* At most so many, in 95 of 100 cases. */
-uint64_t paucis__estimate_upper(uint64_t tokens);
+uint64_t paucis__estimate_upper(enum token_kind kind, uint64_t tokens);
 
 #endif
