@@ -1,5 +1,5 @@
-/* Counting any bytes: every kernel cuts and merges as the plain rules do, pieces cover the text, and
- * counting is the same with a cold and a warm cache; a tokenizer.json of any content is read or
+/* Counting any bytes: every kernel cuts and merges as the plain rules do, pieces cover the text, a
+ * count is the same with a cold and a warm cache; a tokenizer.json of any content is read or
  * refused. The first byte chooses. */
 #include "fuzz.h"
 #include "token/hf.h"

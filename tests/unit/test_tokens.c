@@ -121,7 +121,7 @@ static struct bytes vector_text(const struct json *j) {
     size_t node = paucis__json_get(j, 0, "text", 4), repeat = 1;
     if (!node) {
         node = paucis__json_get(j, 0, "unit", 4);
-        repeat = number(j, paucis__json_get(j, 0, "repeat", 6));
+        repeat = (size_t)number(j, paucis__json_get(j, 0, "repeat", 6));
     }
     struct span raw = json_inner(j, node);
     char *unit = must_malloc(raw.len + 1);
