@@ -111,8 +111,8 @@ static bool price_read(struct settings *s, const char *text) {
 }
 
 /* A name of the library's table, else a file. */
-static bool open_tokenizer(struct settings *s, const char *name) {
-    paucis_tokenizer *t = NULL;
+bool tokenizer_find(const char *name, paucis_tokenizer **out) {
+    paucis_tokenizer *t = *out = NULL;
     paucis_error e = {PAUCIS_OK, "", 0};
     struct buf file = {0};
     bool known = false;
@@ -127,8 +127,8 @@ static bool open_tokenizer(struct settings *s, const char *name) {
     else
         paucis_tokenizer_read(&t, file.data, file.len, NULL, &e);
     buf_free(&file);
-    s->opts.tokenizer = t;
     if (!t) complain("cannot use '%s' as a tokenizer: %s", name, e.msg);
+    *out = t;
     return t != NULL;
 }
 
@@ -173,7 +173,11 @@ bool settings_read(struct settings *s, const struct args *a) {
     if (a->count[FLAG_PASS_THROUGH]) s->opts.flags |= PAUCIS_PASS_THROUGH;
     if (s->stats) s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
     if (!values_fit(&s->opts)) return false;
-    return !a->value[FLAG_TOKENIZER] || open_tokenizer(s, a->value[FLAG_TOKENIZER]);
+    paucis_tokenizer *tokenizer = NULL;
+    if (a->value[FLAG_TOKENIZER] && !tokenizer_find(a->value[FLAG_TOKENIZER], &tokenizer))
+        return false;
+    s->opts.tokenizer = tokenizer;
+    return true;
 }
 
 /* ---- what was saved ------------------------------------------------------------------------- */
