@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, MAX_COMPLAINTS = 10 };
 
 struct work {
     struct results *r;
@@ -97,11 +97,13 @@ static bool one_session(struct work *w, char *line, size_t len, const char *name
     const char *why = "";
     bool ok = trace_load(&t, line, len, ctx, doc, &why);
     bool enough = ok && t.nmsgs >= w->min_messages;
-    if (!ok && !w->quiet) complain("'%s' line %llu: %s", name, (unsigned long long)number, why);
     if (enough) run_policies(w->r, &t, doc, ctx, row);
     pthread_mutex_lock(&w->lock);
     if (enough && w->wants_course) keep_longest(w, &t, len, row->order);
+    if (!ok && !w->quiet && w->r->bad < MAX_COMPLAINTS)
+        complain("'%s' line %llu: %s", name, (unsigned long long)number, why);
     w->r->bad += !ok;
+    if (!ok && !w->quiet && w->r->bad == MAX_COMPLAINTS) complain("and more like this");
     w->r->too_short += ok && !enough;
     pthread_mutex_unlock(&w->lock);
     trace_free(&t);
