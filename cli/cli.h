@@ -162,6 +162,7 @@ struct settings {
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
 bool settings_read(struct settings *s, const struct args *a);
+/* A price row by its name, or FILE or FILE:NAME, which is read into *read. False: reported. */
 bool price_find(const char *text, const paucis_price **named, paucis_price *read);
 bool parse_count(const char *text, uint64_t *out); /* digits, then K or M */
 

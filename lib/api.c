@@ -5,8 +5,12 @@
 #include "api.h"
 #include "core/os.h"
 #include "json/json_pointer.h"
+#include "plan/price_file.h"
 #include "plan/run.h"
 #include "write/write.h"
+
+/* The way the stable policy renders. A change of forms or decisions is a new number. */
+#define RENDER 1
 
 /* A body that has been read. */
 struct document {
@@ -22,6 +26,8 @@ struct paucis_ctx {
     struct document doc, other; /* other: what the body is compared with */
     struct fold fold;           /* the stable policy's */
     struct check check, after;  /* of the body as it came, and of the view with its edits */
+    struct fold_cut outlook;    /* the next cut, after paucis_plan */
+    bool folded;                /* the last call was decided by the fold */
     struct splices splices;
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
     VEC(paucis_part) read; /* as little */
@@ -77,7 +83,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     memset(*out, 0, sizeof **out);
     paucis_ctx *c = *out;
     c->mem = mem;
-    c->arena.mem = c->fold.mem = c->fold.rent.mem = &c->mem;
+    c->arena.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;
@@ -208,12 +214,18 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
         st->breaks = c->check.total;
     }
+    if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     if (!settings_edit(s)) return PAUCIS_OK;
+    c->folded = settings_fold(s);
     PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     api_count(st, s, counts, o);
+    if (settings_fold(s)) {
+        st->cuts = c->fold.cuts.count;
+        st->cut_now = c->fold.cut.part != SIZE_MAX;
+    }
     st->edits = api_edits(v);
     st->bytes_out = c->splices.size;
     st->messages_out = v->order.count;
@@ -235,6 +247,8 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
+    st->render = RENDER;
+    c->folded = false;
     c->splices.list.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
@@ -245,6 +259,31 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     else if ((err = api_run(c, &s, &o, st)))
         return api_fail(e, err, paucis_err_text(err));
     st->peak_alloc = c->mem.peak;
+    return PAUCIS_OK;
+}
+
+/* ---- prices -------------------------------------------------------------------------------- */
+
+paucis_err paucis_price_parse(paucis_ctx *c, const char *json, size_t n, const char *name,
+                              paucis_price *out, paucis_error *e) {
+    paucis_error error;
+    const char *what;
+    size_t node;
+    if (!e) e = &error;
+    if (!c || !out || (!json && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    paucis__arena_reset(&c->arena);
+    paucis__view_clear(&c->doc.view);
+    PAUCIS_TRY(paucis__json_read(&c->doc.json, &c->mem, NULL, json, n, e));
+    c->doc.view.j = &c->doc.json;
+    paucis_err err = paucis__price_read(&c->doc.json, name, out, &node, &what);
+    if (err) return api_fail(e, err, what);
+    struct span text = paucis__view_string(&c->doc.view, node);
+    char *copy = text.at ? paucis__arena_alloc(&c->arena, text.len + 1) : NULL;
+    if (!copy) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    memcpy(copy, text.at, text.len);
+    copy[text.len] = 0;
+    out->name = copy;
     return PAUCIS_OK;
 }
 
@@ -366,6 +405,7 @@ paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opt
         c->plan.count = 0;
         return api_fail(e, err, "out of memory");
     }
+    if (c->folded) c->outlook = paucis__fold_outlook(&c->fold);
     *nedits = c->plan.count;
     stats.peak_alloc = c->mem.peak;
     api_give_stats(st, &stats);
@@ -376,6 +416,28 @@ paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
     if (out) *out = (paucis_edit){0};
     if (!c || !out || i >= c->plan.count) return PAUCIS_E_ARG;
     *out = c->plan.at[i];
+    return PAUCIS_OK;
+}
+
+static paucis_cut api_cut(const struct fold *f, const struct fold_cut *c, bool planned) {
+    uint64_t rate = f->limits.price.read * (uint64_t)(c->saved > 0 ? c->saved : 0);
+    return (paucis_cut){.message = f->parts.at[c->part].message,
+                        .messages = c->messages,
+                        .forced = c->forced,
+                        .planned = planned,
+                        .rent = (uint64_t)c->rent,
+                        .price = c->price > 0 ? (uint64_t)c->price : 0,
+                        .saved = c->saved > 0 ? (uint64_t)c->saved : 0,
+                        .break_even = !rate           ? UINT64_MAX
+                                      : c->price <= 0 ? 0
+                                                      : ((uint64_t)c->price + rate - 1) / rate};
+}
+
+paucis_err paucis_plan_cut(const paucis_ctx *c, size_t i, paucis_cut *out) {
+    if (!c || !out || !c->folded || i > c->fold.cuts.count) return PAUCIS_E_ARG;
+    bool planned = i == c->fold.cuts.count;
+    if (planned && c->outlook.part == SIZE_MAX) return PAUCIS_E_ARG;
+    *out = api_cut(&c->fold, planned ? &c->outlook : &c->fold.cuts.at[i], planned);
     return PAUCIS_OK;
 }
 

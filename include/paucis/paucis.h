@@ -104,6 +104,7 @@ enum {
 };
 
 #define PAUCIS_NO_BUDGET UINT64_MAX
+#define PAUCIS_AUTO_BUDGET (UINT64_MAX - 1) /* the model's window less the reserved output */
 
 typedef struct paucis_opts {
     uint32_t size;          /* sizeof(paucis_opts) where the caller was compiled */
@@ -168,6 +169,9 @@ typedef struct paucis_stats {
     uint64_t dedup_hits, snippet_hits, total_bytes_saved;    /* classic strategies */
     uint64_t original_tokens, final_tokens, elided_messages; /* compact_to_budget */
     uint64_t peak_alloc; /* most memory the context ever held, beside the body */
+    uint64_t cuts;       /* stable: rewrites of sent history so far */
+    uint32_t cut_now;    /* 1 if this request makes one */
+    uint32_t render;     /* number of this version's way of rendering */
 } paucis_stats;
 
 /* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed
@@ -210,6 +214,22 @@ PAUCIS_API paucis_err paucis_plan(paucis_ctx *ctx, const char *in, size_t n,
                                   const paucis_opts *opts, size_t *nedits, paucis_stats *st,
                                   paucis_error *e);
 PAUCIS_API paucis_err paucis_plan_get(const paucis_ctx *ctx, size_t i, paucis_edit *out);
+
+/* A rewrite of history that was sent before, by the stable policy. Money is in thousandths of what
+ * an uncached token costs. */
+typedef struct paucis_cut {
+    size_t message;       /* the first that is rewritten */
+    size_t messages;      /* in the request that makes it */
+    uint32_t forced;      /* 1 if the budget demanded it */
+    uint32_t planned;     /* 1 if it is not made: the next that would pay for itself */
+    uint64_t rent, price; /* what the parts it shortens had cost by being carried; what it costs */
+    uint64_t saved;       /* tokens that every later request is shorter by */
+    uint64_t break_even;  /* requests after which it has paid for itself, UINT64_MAX = never */
+} paucis_cut;
+
+/* After paucis_plan: the cuts of the whole history, oldest first, and last the one that is nearest
+ * to paying for itself, if any. Errors: ARG past the end. */
+PAUCIS_API paucis_err paucis_plan_cut(const paucis_ctx *ctx, size_t i, paucis_cut *out);
 
 /* ---- read ---------------------------------------------------------------------------------- */
 

@@ -67,6 +67,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now, st
     paucis__check_sort_by_message(came);
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW] || settings_fold(s);
+    s->stable.budget = s->budget;
     if (!s->stable.price) s->stable.price = paucis__body_price(v);
     paucis__edit_settle(v);
     for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {

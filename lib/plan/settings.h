@@ -27,14 +27,10 @@ struct settings {
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e);
 
 /* Is it the stable policy that decides? */
-static inline bool settings_fold(const struct settings *s) {
-    return s->policy && s->policy->fold;
-}
+static inline bool settings_fold(const struct settings *s) { return s->policy && s->policy->fold; }
 
 /* Does anything run at all? */
-static inline bool settings_edit(const struct settings *s) {
-    return s->count || settings_fold(s);
-}
+static inline bool settings_edit(const struct settings *s) { return s->count || settings_fold(s); }
 
 /* The values of a strategy's options. */
 const uint64_t *paucis__settings_of(const struct settings *s, const struct strategy *st);

@@ -7,6 +7,9 @@
  * (write - read) * (everything). */
 #include "stable/fold.h"
 
+#include "stable/budget.h"
+#include "stable/supersede.h"
+
 #include <string.h>
 
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
@@ -257,8 +260,7 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     return PAUCIS_OK;
 }
 
-/* A part's text with what forms want to know of it. */
-static paucis_err text_of(struct fold *f, size_t part, struct form_text *out) {
+paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
     const struct fold_part *p = &f->parts.at[part];
     *out = (struct form_text){.part = part,
                               .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
@@ -271,13 +273,25 @@ static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
     return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
 }
 
-static paucis_err cap(struct fold *f, size_t part) {
+paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     struct form_text t;
     struct span capped;
-    PAUCIS_TRY(text_of(f, part, &t));
-    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, cap_of(f, &f->parts.at[part]), &capped));
-    if (capped.len >= t.text.len) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
+}
+
+/* A new result may make an earlier one out of date. */
+static paucis_err outdate(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    size_t older;
+    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
+    if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
+        return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
+    f->outdated.at[f->outdated.count++] = (uint32_t)older;
+    return PAUCIS_OK;
 }
 
 /* Shows a new text to the forms, and a call to the table of tools. */
@@ -286,10 +300,16 @@ static paucis_err show(struct fold *f, size_t part) {
     struct form_text t;
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
         return PAUCIS_OK;
-    if (p->kind == PART_RESULT && p->mate < part) p->tool = f->parts.at[p->mate].tool;
+    if (p->kind == PART_RESULT && p->mate < part) {
+        p->tool = f->parts.at[p->mate].tool;
+        PAUCIS_TRY(outdate(f, part));
+    }
     if (!f->forms.kind->born) return PAUCIS_OK;
-    PAUCIS_TRY(text_of(f, part, &t));
-    if (p->kind == PART_CALL) p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (p->kind == PART_CALL) {
+        p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
+        p->subject = paucis__subject_of(p->name, t.text);
+    }
     return f->forms.kind->born(&f->forms, &t);
 }
 
@@ -302,7 +322,7 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
     uint64_t most = cap_of(f, p);
-    return most && p->len > most ? cap(f, part) : PAUCIS_OK;
+    return most && p->len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */
@@ -315,9 +335,15 @@ static paucis_err stays(struct fold *f, struct span text) {
 static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t;
-    PAUCIS_TRY(text_of(f, part, &t));
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
     p->brief = t.text;
-    if (p->len >= LEAST_BRIEF) PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
+    if (p->flags & FOLD_SUPERSEDED) {
+        p->brief =
+            paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+                          SPAN(""), paucis__form_lines(t.text), 0);
+        if (!p->brief.at) return PAUCIS_E_NOMEM;
+    } else if (p->len >= LEAST_BRIEF)
+        PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
@@ -343,11 +369,28 @@ static paucis_err grow_old(struct fold *f, size_t part) {
         size_t twin = p->refers;
         return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
     }
+    if (p->flags & FOLD_SUPERSEDED) return PAUCIS_OK; /* long since */
     bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
+/* Superseded results are stale before they are old, unless another result is the same text. */
+static paucis_err age_outdated(struct fold *f) {
+    for (size_t i = 0; i < f->outdated.count; i++) {
+        struct fold_part *p = &f->parts.at[f->outdated.at[i]];
+        bool sent = p->message < f->requested;
+        if (!sent || !(p->flags & FOLD_OPEN) || (p->flags & FOLD_STALE) || p->refers != NO_INDEX ||
+            p->brief.at || (p->form != FORM_FULL && p->form != FORM_CAPPED))
+            continue;
+        p->flags |= FOLD_SUPERSEDED;
+        PAUCIS_TRY(become_stale(f, f->outdated.at[i]));
+    }
+    f->outdated.count = 0;
+    return PAUCIS_OK;
+}
+
 static paucis_err age(struct fold *f) {
+    PAUCIS_TRY(age_outdated(f));
     uint64_t old = f->messages > f->limits.window ? f->messages - f->limits.window : 0;
     if (old > f->requested) old = f->requested; /* what nobody has seen yet is not old */
     for (; f->aged < f->born && f->parts.at[f->aged].message < old; f->aged++) {
@@ -408,6 +451,19 @@ static paucis_err shorten(struct fold *f, size_t part) {
     return paucis__fold_take(f, part, form, p->brief, reason);
 }
 
+paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
+    if (!(f->parts.at[part].flags & FOLD_STALE)) PAUCIS_TRY(become_stale(f, part));
+    return f->parts.at[part].flags & FOLD_STALE ? shorten(f, part) : PAUCIS_OK;
+}
+
+/* Bound thinking behind this part is no longer valid. */
+static paucis_err forget_thinking(struct fold *f, size_t part) {
+    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part)
+        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
+                                     "bound to what was cut"));
+    return PAUCIS_OK;
+}
+
 /* Everything stale from this leaf on takes its short form; bound thinking behind it goes. */
 static paucis_err cut_at(struct fold *f, size_t leaf) {
     for (size_t i = leaf; i < f->leaves.count; i++) {
@@ -416,11 +472,7 @@ static paucis_err cut_at(struct fold *f, size_t leaf) {
         else if (is_candidate(f, i))
             PAUCIS_TRY(shorten(f, f->leaves.at[i]));
     }
-    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > f->leaves.at[leaf])
-        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
-                                     "bound to what was cut"));
-    f->cuts++;
-    return PAUCIS_OK;
+    return forget_thinking(f, f->leaves.at[leaf]);
 }
 
 /* Tokens written again by a cut at this part: what follows the last entry that is still found. */
@@ -458,17 +510,54 @@ static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     return PAUCIS_OK;
 }
 
+/* Cuts what the budget demands. *found: what the cache still finds. */
+static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
+    size_t part;
+    if (paucis__budget_is_met(f)) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__budget_force(f, fresh, &part));
+    if (part == SIZE_MAX) return PAUCIS_OK;
+    PAUCIS_TRY(forget_thinking(f, part));
+    if (part < f->cut.part) f->cut.part = part;
+    f->cut.forced = true;
+    part = f->cut.part;
+    *found = part < f->deep ? f->head : sums_before(&f->now, part);
+    return PAUCIS_OK;
+}
+
+struct fold_cut paucis__fold_outlook(struct fold *f) {
+    int64_t gain;
+    size_t leaf = paucis__rent_best(&f->rent, f->floor, INT64_MIN / 4, &gain);
+    struct fold_cut cut = {.part = SIZE_MAX, .messages = f->messages};
+    if (leaf == SIZE_MAX) return cut;
+    cut.part = f->leaves.at[leaf];
+    for (size_t i = leaf; i < f->leaves.count; i++) {
+        const struct fold_part *p = &f->parts.at[f->leaves.at[i]];
+        if (!is_candidate(f, i)) continue;
+        cut.rent += rent_paid(f, p);
+        cut.saved += size_now(p) - fold_tokens(p->brief.len);
+    }
+    cut.price = cut.rent - (gain - rewrite_price(f) * f->size);
+    return cut;
+}
+
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
                  (f->limits.sent && !last) || f->size < (int64_t)f->limits.gate;
     f->changed.count = 0;
-    f->cut = (struct fold_cut){.part = SIZE_MAX};
+    f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
+    size_t fresh = f->born;
     for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(be_born(f, f->born, quiet));
     recede(f);
     PAUCIS_TRY(age(f));
-    int64_t found = f->last_size; /* by the cache */
+    int64_t found = f->last_size, before = f->size; /* found: by the cache */
     if (!quiet && f->limits.cuts) PAUCIS_TRY(rent_or_buy(f, &found));
+    if (!quiet) PAUCIS_TRY(keep_budget(f, fresh, &found));
+    f->cut.saved = before - f->size;
+    if (f->cut.part != SIZE_MAX) {
+        if (!VEC_ROOM(f->mem, f->cuts, 1)) return PAUCIS_E_NOMEM;
+        f->cuts.at[f->cuts.count++] = f->cut;
+    }
     pay(f, found);
     f->requested = f->messages;
     return PAUCIS_OK;
@@ -490,8 +579,12 @@ void paucis__fold_clear(struct fold *f) {
     f->now.total = f->again.total = 0;
     f->messages = f->requested = 0;
     f->loop_first = NO_INDEX;
-    f->cuts = 0;
+    f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
+    f->outdated.count = 0;
+    paucis__items_clear(&f->subjects);
+    memset(f->stage, 0, sizeof f->stage);
+    f->dropped_steps = f->dropped_messages = f->carrier = 0;
 }
 
 void paucis__fold_free(struct fold *f) {
@@ -500,6 +593,9 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->leaves);
     VEC_FREE(f->mem, f->candidates);
     VEC_FREE(f->mem, f->changed);
+    VEC_FREE(f->mem, f->outdated);
+    paucis__items_free(&f->subjects);
+    VEC_FREE(f->mem, f->cuts);
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);
     VEC_FREE(f->mem, f->thoughts);

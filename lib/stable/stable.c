@@ -14,6 +14,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
+    [STABLE_SINKS] = NUMBER("sinks", 2, 0, "first messages that are never dropped"),
     [STABLE_LOW_WATER] =
         NUMBER("low_water", 60, 1, "percent of the budget that a forced cut leaves"),
 };
@@ -42,13 +43,17 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
     f->forms.keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
-    f->rent.mem = f->mem;
+    f->rent.mem = f->subjects.mem = f->mem;
+    f->subjects.seed = f->forms.seed;
     f->limits = (struct fold_limits){
         .price = *s->price,
         .window = o[STABLE_WINDOW],
         .cap = o[STABLE_CAP] ? o[STABLE_CAP] : s->level->cap,
         .cap_read = o[STABLE_CAP_READ] ? o[STABLE_CAP_READ] : s->level->cap_read,
         .gate = s->price->minimum,
+        .budget = s->budget,
+        .low_water = o[STABLE_LOW_WATER],
+        .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
         .stop = o[STABLE_STOP],
         .risk = o[STABLE_RISK],
@@ -78,9 +83,15 @@ static bool has_more_than_thinking(const struct view *v, const struct message *m
 static bool is_open(const struct view *v, const struct message *m, const struct part *p,
                     bool more) {
     if (view_is_frozen(v, m) || v->locked) return false;
+    if (p->kind == PART_CALL || p->kind == PART_TEXT) return p->flags & PART_MAY_REPLACE;
     if (p->kind == PART_THINKING) return more && (p->flags & PART_MAY_DROP);
     return p->kind == PART_RESULT && (p->flags & PART_MAY_REPLACE) && p->nslots &&
            !v->clears_results;
+}
+
+static bool is_droppable(const struct view *v, const struct message *m) {
+    bool step = m->role == ROLE_ASSISTANT || m->role == ROLE_TOOL;
+    return step && !view_is_frozen(v, m) && !v->locked && !(m->flags & MESSAGE_TOP);
 }
 
 static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
@@ -97,6 +108,7 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+        if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));
     }
@@ -115,10 +127,20 @@ static paucis_err fold_view(struct fold *f, struct view *v) {
 
 /* ---- forms as edits ------------------------------------------------------------------------ */
 
+/* A step goes as the unit that it is; asked for at the unit's first part. */
+static paucis_err drop_step(struct view *v, struct why why, size_t part) {
+    size_t message = view_part(v, part)->message;
+    const struct message *m = view_message(v, message);
+    if (m->unit != message || m->part != part) return PAUCIS_OK;
+    return paucis__edit_drop_unit(v, why, message);
+}
+
 static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     struct why why = {"stable", p->reason};
     paucis_err err = PAUCIS_OK;
-    if (p->form == FORM_GONE)
+    if (p->form == FORM_GONE && !strcmp(p->reason, STEP_IS_GONE))
+        err = drop_step(v, why, part);
+    else if (p->form == FORM_GONE)
         err = paucis__edit_drop(v, why, part);
     else if (p->form != FORM_FULL)
         err = paucis__edit_refer(v, why, part, p->now,

@@ -16,6 +16,7 @@ enum stable_option {
     STABLE_THOUGHT,
     STABLE_ATTACH,
     STABLE_STOP,
+    STABLE_SINKS,
     STABLE_LOW_WATER,
     STABLE_OPTIONS
 };
