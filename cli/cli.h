@@ -138,7 +138,8 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* 
 #include "commands.def"
 #undef COMMAND
 
-const paucis_info *price_row(size_t i); /* a row of the price table in words */
+const paucis_info *price_row(size_t i);  /* a row of the price table in words */
+const paucis_info *family_row(size_t i); /* a policy that replay can re-enact */
 void help_main(struct buf *b);
 void help_command(struct buf *b, const struct command *c);
 void version_text(struct buf *b, bool more);

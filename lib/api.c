@@ -443,33 +443,15 @@ paucis_err paucis_plan_cut(const paucis_ctx *c, size_t i, paucis_cut *out) {
 
 /* ---- read ---------------------------------------------------------------------------------- */
 
-/* The blocks of a result joined by newlines, for readers who look at lines. */
-static paucis_err api_part_text(struct view *v, size_t part, struct span *text) {
-    const struct part *p = view_part(v, part);
-    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE) {
-        *text = json_raw(v->j, p->node);
-        return PAUCIS_OK;
-    }
-    if (p->kind != PART_RESULT || p->nslots < 2) return paucis__view_text(v, part, text);
-    char *joined = paucis__arena_alloc(v->arena, paucis__view_original_len(v, part) + p->nslots);
-    size_t n = 0;
-    if (!joined) return PAUCIS_E_NOMEM;
-    for (size_t i = 0; i < p->nslots; i++) {
-        struct span block = paucis__view_string(v, v->slots.at[p->slot + i].node);
-        if (!block.at) return PAUCIS_E_NOMEM;
-        if (i) joined[n++] = '\n';
-        memcpy(joined + n, block.at, block.len);
-        n += block.len;
-    }
-    *text = span_of(joined, n);
-    return PAUCIS_OK;
-}
-
 static paucis_err api_part(paucis_ctx *c, size_t i, paucis_part *out) {
     struct view *v = &c->doc.view;
     const struct part *p = view_part(v, i);
     struct span text, id = paucis__view_string(v, p->id), name = paucis__view_string(v, p->name);
-    PAUCIS_TRY(api_part_text(v, i, &text));
+    bool sealed = p->kind == PART_MEDIA || p->kind == PART_OPAQUE;
+    if (sealed)
+        text = json_raw(v->j, p->node);
+    else
+        PAUCIS_TRY(paucis__view_lines(v, i, &text));
     *out = (paucis_part){.message = p->message,
                          .role = paucis__role_name(view_message(v, p->message)->role),
                          .kind = paucis__kind_name(p->kind),

@@ -109,6 +109,7 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
                              .mate = NO_INDEX,
                              .id = session_copy(s, p->id, p->id_len),
                              .name = session_copy(s, p->name, p->name_len)};
+    if (kind == PART_MEDIA || kind == PART_OPAQUE) part.len = 0; /* as paucis_compact has it */
     if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
     if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
     struct span text = session_copy(s, p->text, p->text_len);

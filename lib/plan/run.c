@@ -14,6 +14,7 @@ static paucis_err run_strategies(struct view *v, struct fold *fold, const struct
     if (settings_fold(s)) return paucis__stable_run(fold, v, &s->stable);
     for (size_t i = 0; i < s->count; i++) {
         const struct strategy *st = s->list[i];
+        size_t edits = v->edits.count;
         counts[i] = (struct counts){0};
         struct pass p = {.v = v,
                          .opt = paucis__settings_of(s, st),
@@ -23,7 +24,7 @@ static paucis_err run_strategies(struct view *v, struct fold *fold, const struct
                          .strategy = st->name};
         PAUCIS_TRY(st->run(&p));
         if (s->common[COMMON_MEND]) PAUCIS_TRY(paucis__mend_references(&p));
-        paucis__edit_settle(v);
+        if (v->edits.count > edits) paucis__edit_settle(v);
     }
     return PAUCIS_OK;
 }

@@ -100,7 +100,10 @@ static size_t step_end(const struct fold *f, size_t part) {
     return part;
 }
 
+/* Only a step that ends in results: without it a user's message would follow another's, which not
+ * every format allows. */
 static bool may_drop(const struct fold *f, size_t from, size_t to) {
+    if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
     for (size_t i = from; i < to; i++)
         if (!(f->parts.at[i].flags & FOLD_DROPPABLE)) return false;
     return f->parts.at[from].message >= f->limits.sinks && is_in_reach(f, from);

@@ -169,9 +169,26 @@ static void pay_rent(struct fold *f, size_t part, int64_t sign) {
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
+/* References to a text that is whole no more. They stand behind it and are old themselves. */
+static paucis_err retell(struct fold *f, size_t part) {
+    uint32_t next;
+    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
+        next = f->parts.at[i].chain;
+        if (f->parts.at[i].form != FORM_REFERENCE) continue;
+        struct span text =
+            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
+                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        if (!text.at) return PAUCIS_E_NOMEM;
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
+    }
+    f->parts.at[part].refers = NO_INDEX;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason) {
     struct fold_part *p = &f->parts.at[part];
+    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
     if (p->flags & FOLD_STALE) {
         pay_rent(f, part, -1);
@@ -273,12 +290,31 @@ static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
     return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
 }
 
+static size_t len_now(const struct fold_part *p) {
+    return p->form == FORM_FULL ? p->len : p->now.len;
+}
+
+/* The first shortened text of a conversation tells how to read the others, if it has the room. */
+static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
+    const char *legend = f->forms.kind->legend;
+    size_t n = legend ? strlen(legend) : 0;
+    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, n + text->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, legend, n);
+    memcpy(copy + n, text->at, text->len);
+    *text = span_of(copy, n + text->len);
+    f->told = true;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     struct form_text t;
     struct span capped;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
     if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
+    PAUCIS_TRY(add_legend(f, part, &capped));
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
@@ -331,19 +367,23 @@ static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
 }
 
+static struct span superseded_text(struct fold *f, struct span text) {
+    return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+                         SPAN(""), paucis__form_lines(text), 0);
+}
+
 /* Fixes the short form of a result: false if it has none that is shorter than it stands. */
 static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     p->brief = t.text;
-    if (p->flags & FOLD_SUPERSEDED) {
-        p->brief =
-            paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
-                          SPAN(""), paucis__form_lines(t.text), 0);
-        if (!p->brief.at) return PAUCIS_E_NOMEM;
-    } else if (p->len >= LEAST_BRIEF)
+    bool done = f->limits.sent && paucis__form_is_ours(t.text);
+    if (p->flags & FOLD_SUPERSEDED)
+        p->brief = superseded_text(f, t.text);
+    else if (p->len >= LEAST_BRIEF && !done)
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
+    if (!p->brief.at) return PAUCIS_E_NOMEM;
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
@@ -420,21 +460,6 @@ static void recede(struct fold *f) {
 
 /* ---- cutting ------------------------------------------------------------------------------- */
 
-/* References to a text that is whole no more. They stand behind it and are old themselves. */
-static paucis_err retell(struct fold *f, size_t part) {
-    uint32_t next;
-    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
-        next = f->parts.at[i].chain;
-        struct span text =
-            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
-                          f->parts.at[part].id, f->parts.at[i].len, 0);
-        if (!text.at) return PAUCIS_E_NOMEM;
-        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
-    }
-    f->parts.at[part].refers = NO_INDEX;
-    return PAUCIS_OK;
-}
-
 static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
     int64_t saved = size_now(p) - fold_tokens(p->brief.len);
     return (int64_t)f->limits.price.read * saved * (f->turn - p->since + 1);
@@ -443,12 +468,13 @@ static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
 static paucis_err shorten(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     f->cut.rent += rent_paid(f, p);
-    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
     const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
                          : p->flags & FOLD_SUPERSEDED ? "superseded"
                                                       : "older than the window";
-    return paucis__fold_take(f, part, form, p->brief, reason);
+    struct span text = p->brief;
+    if (form == FORM_SHORT && !(p->flags & FOLD_SUPERSEDED)) PAUCIS_TRY(add_legend(f, part, &text));
+    return paucis__fold_take(f, part, form, text, reason);
 }
 
 paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
@@ -582,6 +608,7 @@ void paucis__fold_clear(struct fold *f) {
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
     f->outdated.count = 0;
+    f->told = false;
     paucis__items_clear(&f->subjects);
     memset(f->stage, 0, sizeof f->stage);
     f->dropped_steps = f->dropped_messages = f->carrier = 0;

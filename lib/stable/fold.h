@@ -113,6 +113,7 @@ struct fold {
     int64_t bill, bill_of_none;   /* what all requests so far have cost, and would have */
     VEC(struct fold_cut) cuts;    /* all so far */
     struct fold_cut cut;          /* of the last request */
+    bool told;                    /* how to read a shortened text */
     size_t stage[STAGES];         /* how far each stage of forced cuts has come */
     size_t carrier;               /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;

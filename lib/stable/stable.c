@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-#define BY_LEVEL 0
-
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
-    [STABLE_KEEP] = NUMBER("keep", BY_LEVEL, 0, "how much of a stale result stays; 0: the level's"),
-    [STABLE_CAP] = NUMBER("cap", BY_LEVEL, 0, "bytes of a new result; 0: the level's"),
-    [STABLE_CAP_READ] = NUMBER("cap_read", BY_LEVEL, 0, "the same for a result that reads a file"),
+    [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
+    [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
+    [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
     [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
@@ -24,32 +22,38 @@ const struct level paucis__levels[] = {
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
-     .cap = 4096,
+     .cap = 3072,
      .cap_read = 24576,
      .cuts = true},
     {.name = "deep",
      .summary = "favours cost",
-     .keep = 18,
-     .cap = 2048,
-     .cap_read = 12288,
+     .keep = 20,
+     .cap = 1536,
+     .cap_read = 10240,
      .cuts = true},
     {.name = NULL},
 };
 
+/* The caps go with the dial: twice as much kept of old results, four times as much of new ones. */
+static uint64_t cap_for(uint64_t given, uint64_t at_level, uint64_t keep, uint64_t level_keep) {
+    return given ? given : at_level * keep * keep / (level_keep * level_keep);
+}
+
 void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     const uint64_t *o = s->option;
+    uint64_t keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
     paucis__fold_clear(f);
     f->forms.kind = s->form;
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
-    f->forms.keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
+    f->forms.keep = keep;
     f->rent.mem = f->subjects.mem = f->mem;
     f->subjects.seed = f->forms.seed;
     f->limits = (struct fold_limits){
         .price = *s->price,
         .window = o[STABLE_WINDOW],
-        .cap = o[STABLE_CAP] ? o[STABLE_CAP] : s->level->cap,
-        .cap_read = o[STABLE_CAP_READ] ? o[STABLE_CAP_READ] : s->level->cap_read,
+        .cap = cap_for(o[STABLE_CAP], s->level->cap, keep, s->level->keep),
+        .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
         .low_water = o[STABLE_LOW_WATER],
@@ -67,10 +71,18 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
 /* ---- the view as parts of a fold ----------------------------------------------------------- */
 
 static paucis_err text_of(void *view, size_t part, struct span *out) {
-    return paucis__view_text(view, part, out);
+    return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return paucis__view_key(view, part, out);
+    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
+                                             : paucis__view_key(view, part, out);
+}
+
+/* Bytes of that text. */
+static size_t length_of(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    size_t newlines = p->kind == PART_RESULT && p->nslots ? p->nslots - 1 : 0;
+    return paucis__view_original_len(v, part) + newlines;
 }
 
 /* Does the message have something besides thinking? It may not be emptied. */
@@ -102,7 +114,7 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
         struct fold_part new = {.message = (uint32_t)message,
                                 .role = m->role,
                                 .kind = p->kind,
-                                .len = paucis__view_original_len(v, i),
+                                .len = length_of(v, i),
                                 .mate = p->mate,
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};

@@ -37,7 +37,7 @@ says '^formats: openai-chat' out "-vV"
 says '^compiler: ' out "-vV"
 
 # Lists
-tables="formats policies levels forms strategies prices options rules kernels"
+tables="formats policies levels forms strategies prices options rules kernels replay"
 for table in $tables; do
     expect 0 "list $table" run list "$table"
     cp out text
@@ -101,7 +101,8 @@ fi
 # The examples of the commands run as they stand.
 cp body.json request.json
 cp body.json shorter.json
-for command in compact plan check list man help completion; do
+tr -d "\n" <body.json >traces.jsonl
+for command in compact plan check replay list man help completion; do
     run $command --help | sed -n 's/^Example: //p' | sed 's/| man .*/>page/' >example
     expect 0 "example of $command" env PATH="$(dirname "$PAUCIS"):$PATH" bash example
 done

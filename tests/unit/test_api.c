@@ -47,7 +47,8 @@ static void layout(void) {
     AT(paucis_stats, snippet_hits, 104), AT(paucis_stats, total_bytes_saved, 112);
     AT(paucis_stats, original_tokens, 120), AT(paucis_stats, final_tokens, 128);
     AT(paucis_stats, elided_messages, 136), AT(paucis_stats, peak_alloc, 144);
-    CHECK_EQ(sizeof(paucis_stats), 152);
+    AT(paucis_stats, cuts, 152), AT(paucis_stats, cut_now, 160), AT(paucis_stats, render, 164);
+    CHECK_EQ(sizeof(paucis_stats), 168);
     AT(paucis_edit, op, 0), AT(paucis_edit, strategy, 8), AT(paucis_edit, reason, 16);
     AT(paucis_edit, message, 24), AT(paucis_edit, part, 32), AT(paucis_edit, role, 40);
     AT(paucis_edit, kind, 48), AT(paucis_edit, pos, 56), AT(paucis_edit, len, 64);
