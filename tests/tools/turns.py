@@ -82,16 +82,19 @@ def common(a, b):
 
 
 def thinks(rng, turns, often=0.8):
-    """Puts signed thinking into the assistant's messages where there is none; anthropic and bedrock."""
+    """Signed thinking, no two alike, in the assistant's messages instead of what they had; anthropic and
+    bedrock."""
     for i, m in enumerate(turns.messages):
-        if not is_assistant(m) or not isinstance(m["content"], list) or rng.random() >= often:
+        if not is_assistant(m) or not isinstance(m["content"], list):
             continue
-        if any("thinking" in b.get("type", "") or "reasoningContent" in b for b in m["content"]):
-            continue
-        content = list(m["content"])
-        for place in sorted({0, rng.randrange(len(content))}, reverse=True):
-            if place == 0 or rng.random() < 0.3:
-                content.insert(place, thought(rng, turns.format, f"{i}.{place}"))
+        content = [b for b in m["content"]
+                   if "thinking" not in b.get("type", "") and "reasoningContent" not in b]
+        if not content:
+            content = m["content"]
+        elif rng.random() < often:
+            for place in sorted({0, rng.randrange(len(content))}, reverse=True):
+                if place == 0 or rng.random() < 0.3:
+                    content.insert(place, thought(rng, turns.format, f"{i}.{place}"))
         turns.messages[i] = {**m, "content": content}
         turns.bytes[i] = dump(turns.messages[i])
     return turns
