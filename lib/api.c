@@ -338,6 +338,13 @@ paucis_err paucis_compact(paucis_ctx *c, const char *in, size_t n, const paucis_
     return PAUCIS_OK;
 }
 
+paucis_err paucis_splice_get(const paucis_ctx *c, size_t i, paucis_splice *out) {
+    if (!c || !out || i >= c->splices.list.count) return PAUCIS_E_ARG;
+    const struct splice *s = &c->splices.list.at[i];
+    *out = (paucis_splice){s->from, s->to, s->text.at, s->text.len};
+    return PAUCIS_OK;
+}
+
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 /* A text that lies in the body, as the context's own; NULL if memory ran out. */

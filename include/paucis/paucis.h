@@ -96,6 +96,13 @@ typedef struct paucis_kv {
 /* Called once for each strategy that saved something, and for nothing else. */
 typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);
 
+#define PAUCIS_MAX_HANDLE 64
+
+/* The name under which a removed text can be had back, without a NUL; at most PAUCIS_MAX_HANDLE
+ * bytes. It must depend on the text alone. Returns its length, 0 if the text has none: then nothing
+ * names it. Called only for texts that a shortened form stands for. */
+typedef size_t paucis_handle_fn(void *ud, const char *text, size_t n, char *handle);
+
 enum {
     PAUCIS_PASS_THROUGH = 1, /* an unknown format is copied instead of refused */
     PAUCIS_WITH_TOKENS = 2,  /* fill the token counts of the statistics */
@@ -117,6 +124,8 @@ typedef struct paucis_opts {
     size_t nkv;
     paucis_log_fn *log; /* NULL = silent */
     void *log_ud;
+    paucis_handle_fn *handle; /* NULL = markers name no handles */
+    void *handle_ud;
     const char *level;                /* "safe", "balanced", "deep"; NULL = balanced */
     const struct paucis_price *price; /* NULL = by the model's name, else by the format */
 } paucis_opts;
@@ -192,6 +201,17 @@ PAUCIS_API paucis_err paucis_compact_into(paucis_ctx *ctx, const char *in, size_
  * is set. That bound is loose; calling with a smaller buffer and reading *outn after NOSPACE is
  * the thrifty way. */
 PAUCIS_API size_t paucis_bound(size_t n, const paucis_opts *opts);
+
+/* After a call that decided: the byte ranges of the body that are replaced, in order. The output is
+ * the body with these replaced, so whoever keeps what stood there can undo it exactly. */
+typedef struct paucis_splice {
+    size_t from, to;  /* bytes of the body that go */
+    const char *text; /* what stands there instead */
+    size_t text_len;
+} paucis_splice;
+
+/* Errors: ARG past the end. */
+PAUCIS_API paucis_err paucis_splice_get(const paucis_ctx *ctx, size_t i, paucis_splice *out);
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 

@@ -69,6 +69,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now, st
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW] || settings_fold(s);
     s->stable.budget = s->budget;
+    s->stable.leave = s->policy && s->policy->leave;
     if (!s->stable.price) s->stable.price = paucis__body_price(v);
     paucis__edit_settle(v);
     for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {

@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/never.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -124,6 +125,16 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
+/* Is it a result that the user wants left alone? */
+static paucis_err exclude(struct fold *f, struct fold_part *p) {
+    struct span arguments;
+    if (p->kind != PART_RESULT || !f->limits.never || p->mate >= f->parts.count) return PAUCIS_OK;
+    PAUCIS_TRY(f->source.text(f->source.ud, p->mate, &arguments));
+    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, arguments))
+        p->flags &= (uint8_t)~FOLD_OPEN;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     if (!VEC_ROOM(f->mem, f->parts, 1) || !sums_append(&f->now, f->mem, 0) ||
         !sums_append(&f->again, f->mem, 0))
@@ -135,14 +146,20 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->form = FORM_FULL;
     p->refers = p->chain = NO_INDEX;
     p->again = 0;
+    p->block = f->blocks;
+    f->blocks += p->kind != PART_OPAQUE;
     p->leaf = (uint32_t)f->leaves.count;
+    PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
     if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
-    if (f->head == f->size - size_now(p) && p->role == ROLE_SYSTEM) f->head = f->size;
+    if (p->role == ROLE_SYSTEM && i == f->head_parts) {
+        f->head_parts++;
+        f->head += size_now(p);
+    }
     f->messages = p->message + 1;
     return PAUCIS_OK;
 }
@@ -169,6 +186,16 @@ static void pay_rent(struct fold *f, size_t part, int64_t sign) {
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
+/* A part is no longer stale: it was cut, or is young again. */
+static void end_rent(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    if (!(p->flags & FOLD_STALE)) return;
+    pay_rent(f, part, -1);
+    set_candidate(f, p->leaf, false);
+    p->flags &= (uint8_t)~FOLD_STALE;
+    sum_up(f, part, size_now(p));
+}
+
 /* References to a text that is whole no more. They stand behind it and are old themselves. */
 static paucis_err retell(struct fold *f, size_t part) {
     uint32_t next;
@@ -190,11 +217,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
-    if (p->flags & FOLD_STALE) {
-        pay_rent(f, part, -1);
-        set_candidate(f, p->leaf, false);
-        p->flags &= (uint8_t)~FOLD_STALE;
-    }
+    end_rent(f, part);
     if (is_bound(f, p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
@@ -271,6 +294,7 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
         paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    end_rent(f, twin); /* a text is as young as the newest part that points to it */
     p->chain = t->refers;
     p->refers = twin;
     t->refers = (uint32_t)part;
@@ -313,6 +337,7 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     struct span capped;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
     if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
     PAUCIS_TRY(add_legend(f, part, &capped));
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
@@ -340,7 +365,7 @@ static paucis_err show(struct fold *f, size_t part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
     }
-    if (!f->forms.kind->born) return PAUCIS_OK;
+    if (!f->forms.kind->born || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (p->kind == PART_CALL) {
         p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
@@ -367,6 +392,25 @@ static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
 }
 
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    char name[PAUCIS_MAX_HANDLE];
+    struct form_text t;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
+    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
+    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
+                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!note.at || !copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    if (n) *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
 static struct span superseded_text(struct fold *f, struct span text) {
     return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
                          SPAN(""), paucis__form_lines(text), 0);
@@ -384,6 +428,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     else if (p->len >= LEAST_BRIEF && !done)
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
     if (!p->brief.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, part, &p->brief));
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
@@ -391,8 +436,12 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    p->brief = SPAN("");
-    if (p->kind == PART_RESULT) PAUCIS_TRY(fix_brief(f, part, &shorter));
+    if (p->kind == PART_THINKING)
+        p->brief = SPAN("");
+    else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
+        shorter = fold_tokens(p->brief.len) < size_now(p);
+    else
+        PAUCIS_TRY(fix_brief(f, part, &shorter));
     if (!shorter) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
@@ -414,18 +463,24 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
-/* Superseded results are stale before they are old, unless another result is the same text. */
+/* Superseded results are stale at half the age of others, unless another result is the same text.
+ * Not at once: a model may still be at work on what it has just read. */
 static paucis_err age_outdated(struct fold *f) {
+    size_t waiting = 0;
     for (size_t i = 0; i < f->outdated.count; i++) {
-        struct fold_part *p = &f->parts.at[f->outdated.at[i]];
-        bool sent = p->message < f->requested;
-        if (!sent || !(p->flags & FOLD_OPEN) || (p->flags & FOLD_STALE) || p->refers != NO_INDEX ||
-            p->brief.at || (p->form != FORM_FULL && p->form != FORM_CAPPED))
+        size_t part = f->outdated.at[i];
+        struct fold_part *p = &f->parts.at[part];
+        bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
+                     (p->form != FORM_FULL && p->form != FORM_CAPPED);
+        if (fixed) continue;
+        if (f->messages - p->message <= f->limits.window / 2 || p->message >= f->requested) {
+            f->outdated.at[waiting++] = (uint32_t)part;
             continue;
+        }
         p->flags |= FOLD_SUPERSEDED;
-        PAUCIS_TRY(become_stale(f, f->outdated.at[i]));
+        PAUCIS_TRY(become_stale(f, part));
     }
-    f->outdated.count = 0;
+    f->outdated.count = waiting;
     return PAUCIS_OK;
 }
 
@@ -448,10 +503,9 @@ static paucis_err age(struct fold *f) {
 
 /* Entries so far back that no breakpoint will find them. */
 static void recede(struct fold *f) {
-    size_t reach = f->limits.price.lookback;
-    if (!has_reach(f) || f->parts.count <= reach) return;
-    for (; f->deep < f->parts.count - reach; f->deep++) {
+    for (; has_reach(f) && f->deep < f->parts.count; f->deep++) {
         const struct fold_part *p = &f->parts.at[f->deep];
+        if (f->blocks - p->block <= f->limits.price.lookback) break;
         if (leaves_to(f, f->deep) > p->leaf)
             gain_add(f, p->leaf, p->leaf + 1u, 0, rewrite_price(f) * (f->head - f->deep_size));
         f->deep_size += size_now(p);
@@ -513,14 +567,17 @@ static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
     int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
-    return f->bill + read * (f->size - written) + write * written <= most;
+    return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }
 
-/* What this request costs, with the cache as it is. */
+/* What this request costs, with the cache as it is. The system text in front is left out on both
+ * sides: another one must not change what follows it. */
 static void pay(struct fold *f, int64_t found) {
     int64_t read = f->limits.price.read, write = f->limits.price.write;
-    f->bill += read * found + write * (f->size - found);
-    f->bill_of_none += read * f->last_raw + write * (f->raw - f->last_raw);
+    if (found < f->head) found = f->head; /* the first request */
+    f->bill += read * (found - f->head) + write * (f->size - found);
+    int64_t found_raw = f->last_raw < f->head ? f->head : f->last_raw;
+    f->bill_of_none += read * (found_raw - f->head) + write * (f->raw - found_raw);
     f->last_size = f->size;
     f->last_raw = f->raw;
 }
@@ -568,7 +625,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
@@ -598,7 +655,8 @@ void paucis__fold_clear(struct fold *f) {
     paucis__rent_free(&f->rent);
     if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
-    f->floor = f->hard_floor = 0;
+    f->floor = f->hard_floor = f->head_parts = 0;
+    f->blocks = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
     f->last_size = f->last_raw = f->bill = f->bill_of_none = 0;
     f->now.tree.count = f->again.tree.count = 0;

@@ -65,6 +65,9 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cuts = s->level->cuts,
         .bound = bound,
         .sent = s->sent,
+        .never = s->never,
+        .handle = s->handle,
+        .handle_ud = s->handle_ud,
     };
 }
 
@@ -160,6 +163,20 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
 }
 
+/* Law 7: a conversation that was once edited falls back to its original texts. Thinking that was
+ * made behind an edit is bound to a prefix that is no longer sent, and goes. */
+static paucis_err leave(const struct fold *f, struct view *v) {
+    size_t first = 0;
+    while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
+    for (size_t i = first; v->bound && i < f->parts.count; i++) {
+        struct why why = {"exit", "bound to what was sent shortened"};
+        if (f->parts.at[i].kind != PART_THINKING) continue;
+        paucis_err err = paucis__edit_drop(v, why, i);
+        if (err == PAUCIS_E_NOMEM) return err;
+    }
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stable *s) {
     f->mem = v->mem;
     f->arena = v->arena;
@@ -169,7 +186,10 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     PAUCIS_TRY(fold_view(f, v));
     v->folded = true;
     paucis_err err = PAUCIS_OK;
-    for (size_t i = 0; i < f->parts.count && !err; i++) err = ask(v, i, &f->parts.at[i]);
+    if (s->leave)
+        err = leave(f, v);
+    else
+        for (size_t i = 0; i < f->parts.count && !err; i++) err = ask(v, i, &f->parts.at[i]);
     v->folded = false;
     paucis__edit_settle(v);
     return err;
