@@ -59,6 +59,18 @@ static void freeze_broken(struct view *v, const struct check *c) {
         if (c->breaks.at[i].message != NO_INDEX) view_freeze(v, c->breaks.at[i].message);
 }
 
+/* Tokens of tools and settings, at most: three eighths of their bytes. */
+static uint64_t tokens_beside(const struct view *v) {
+    size_t bytes = v->j->size;
+    for (size_t i = 0; i < v->from_body; i++) {
+        const struct message *m = view_message(v, i);
+        if (!(m->flags & MESSAGE_TOP)) break;
+        bytes -= json_to(v->j, m->last) - json_from(v->j, m->node);
+    }
+    if (v->list) bytes -= json_to(v->j, v->list) - json_from(v->j, v->list);
+    return (uint64_t)bytes * 3 / 8;
+}
+
 paucis_err paucis__run(struct view *v, struct check *came, struct check *now, struct fold *fold,
                        struct settings *s, struct counts counts[MAX_STRATEGIES]) {
     /* Somebody who wants the breaks counted gets the same result as somebody who does not. */
@@ -69,6 +81,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now, st
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW] || settings_fold(s);
     s->stable.budget = s->budget;
+    s->stable.fixed = tokens_beside(v);
     s->stable.leave = s->policy && s->policy->leave;
     if (!s->stable.price) s->stable.price = paucis__body_price(v);
     paucis__edit_settle(v);

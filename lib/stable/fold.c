@@ -16,6 +16,7 @@
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
 #define MAX_REFERENCE_ID 128
+#define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
 static int64_t rewrite_price(const struct fold *f) {
     return (int64_t)f->limits.price.write - (int64_t)f->limits.price.read;
@@ -196,17 +197,23 @@ static void end_rent(struct fold *f, size_t part) {
     sum_up(f, part, size_now(p));
 }
 
-/* References to a text that is whole no more. They stand behind it and are old themselves. */
+/* References to a text that is whole no more: old ones say so, in the window the text is back. */
 static paucis_err retell(struct fold *f, size_t part) {
+    static const char reason[] = "what it repeats was cut";
     uint32_t next;
     for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
         next = f->parts.at[i].chain;
         if (f->parts.at[i].form != FORM_REFERENCE) continue;
+        if (i >= f->aged) {
+            f->parts.at[i].refers = NO_INDEX;
+            PAUCIS_TRY(paucis__fold_take(f, i, FORM_FULL, SPAN(""), reason));
+            continue;
+        }
         struct span text =
             paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
                           f->parts.at[part].id, f->parts.at[i].len, 0);
         if (!text.at) return PAUCIS_E_NOMEM;
-        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, reason));
     }
     f->parts.at[part].refers = NO_INDEX;
     return PAUCIS_OK;
@@ -365,13 +372,13 @@ static paucis_err show(struct fold *f, size_t part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
     }
-    if (!f->forms.kind->born || part < f->head_parts) return PAUCIS_OK;
+    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (p->kind == PART_CALL) {
         p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
         p->subject = paucis__subject_of(p->name, t.text);
     }
-    return f->forms.kind->born(&f->forms, &t);
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, &t) : PAUCIS_OK;
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
@@ -436,6 +443,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
+    if (p->form == FORM_GONE) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
     else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
@@ -538,9 +546,11 @@ paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
 
 /* Bound thinking behind this part is no longer valid. */
 static paucis_err forget_thinking(struct fold *f, size_t part) {
-    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part)
-        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
-                                     "bound to what was cut"));
+    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part) {
+        size_t thought = f->thoughts.at[--f->thoughts.count];
+        if (f->parts.at[thought].form == FORM_GONE) continue; /* with its step */
+        PAUCIS_TRY(paucis__fold_take(f, thought, FORM_GONE, SPAN(""), "bound to what was cut"));
+    }
     return PAUCIS_OK;
 }
 
@@ -566,6 +576,7 @@ static int64_t rewritten(const struct fold *f, size_t part) {
 static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
+    if (f->limits.risk >= ANY_RISK) return true;
     int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
     return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }

@@ -56,6 +56,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
@@ -183,6 +184,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
     paucis__stable_begin(f, s, v->bound);
+    f->limits.keep_thinking = v->strict;
     PAUCIS_TRY(fold_view(f, v));
     v->folded = true;
     paucis_err err = PAUCIS_OK;
