@@ -20,7 +20,7 @@ LOG = ctypes.CFUNCTYPE(None, P, S, U64, U64)
 class Opts(ctypes.Structure):
     _fields_ = [("size", U32), ("flags", U32), ("format", S), ("policy", S), ("strategies", S),
                 ("budget_tokens", U64), ("kv", ctypes.POINTER(Kv)), ("nkv", SIZE), ("log", LOG),
-                ("log_ud", P), ("level", S), ("price", P)]
+                ("log_ud", P), ("handle", P), ("handle_ud", P), ("level", S), ("price", P)]
 
 
 class Stats(ctypes.Structure):

@@ -35,9 +35,9 @@ static void layout(void) {
     AT(paucis_opts, size, 0), AT(paucis_opts, flags, 4), AT(paucis_opts, format, 8);
     AT(paucis_opts, policy, 16), AT(paucis_opts, strategies, 24);
     AT(paucis_opts, budget_tokens, 32), AT(paucis_opts, kv, 40), AT(paucis_opts, nkv, 48);
-    AT(paucis_opts, log, 56), AT(paucis_opts, log_ud, 64), AT(paucis_opts, level, 72);
-    AT(paucis_opts, price, 80);
-    CHECK_EQ(sizeof(paucis_opts), 88);
+    AT(paucis_opts, log, 56), AT(paucis_opts, log_ud, 64), AT(paucis_opts, handle, 72);
+    AT(paucis_opts, handle_ud, 80), AT(paucis_opts, level, 88), AT(paucis_opts, price, 96);
+    CHECK_EQ(sizeof(paucis_opts), 104);
     AT(paucis_stats, size, 0), AT(paucis_stats, budget_met, 4), AT(paucis_stats, format, 8);
     AT(paucis_stats, policy, 16), AT(paucis_stats, bytes_in, 24), AT(paucis_stats, bytes_out, 32);
     AT(paucis_stats, tokens_in, 40), AT(paucis_stats, tokens_out, 48);
