@@ -86,6 +86,7 @@ static void find_course(struct work *w) {
     trace_free(&t);
     jdoc_free(&doc);
     paucis_ctx_free(ctx);
+    tokens_end();
     w->longest = NULL;
 }
 
@@ -137,6 +138,7 @@ static void *thread(void *ud) {
     }
     jdoc_free(&doc);
     paucis_ctx_free(ctx);
+    tokens_end();
     return NULL;
 }
 
@@ -263,8 +265,14 @@ int cmd_replay(const struct args *a) {
     struct work w = {.r = &r};
     unsigned jobs = 1;
     int code = EXIT_USAGE;
-    if (read_options(&w, a, &jobs) && run_all(&w, jobs)) code = report(a, &w);
+    const char *name = a->value[FLAG_TOKENIZER];
+    paucis_tokenizer *tokenizer = NULL;
+    r.tokens = name ? name : "characters/4";
+    bool counts = (!name || tokenizer_find(name, &tokenizer)) && tokens_by(tokenizer);
+    if (counts && read_options(&w, a, &jobs) && run_all(&w, jobs)) code = report(a, &w);
     free(w.longest);
     results_free(&r);
+    tokens_free();
+    paucis_tokenizer_free(tokenizer);
     return code;
 }

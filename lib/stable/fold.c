@@ -16,6 +16,7 @@
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
 #define MAX_REFERENCE_ID 128
+#define MAX_WAIT 64      /* messages: superseded results wait no longer, whatever the window */
 #define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
 static int64_t rewrite_price(const struct fold *f) {
@@ -59,6 +60,11 @@ static void set_candidate(struct fold *f, size_t leaf, bool is) {
     if (is_candidate(f, leaf) == is) return;
     f->candidates.at[leaf / 64] ^= (uint64_t)1 << (leaf % 64);
     paucis__rent_candidate(&f->rent, leaf, is);
+}
+
+/* The first leaf that may be the place of a cut. */
+static size_t floor_leaf(const struct fold *f) {
+    return f->floor ? f->parts.at[f->floor - 1].leaf : 0; /* bound thinking is no leaf itself */
 }
 
 /* Keeps the sums right after a part's form or flags have changed. */
@@ -119,8 +125,8 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
     bool stays = !goes_with_cut(f, p);
-    if (stays) f->hard_floor = f->leaves.count;
-    if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
+    if (stays) f->hard_floor = part + 1;
+    if (stays || f->loop_first == p->message) f->floor = part + 1;
     if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
     gain_add(f, 0, f->leaves.count, 0, thinking_gain(f, p, true));
     return PAUCIS_OK;
@@ -481,7 +487,8 @@ static paucis_err age_outdated(struct fold *f) {
         bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
                      (p->form != FORM_FULL && p->form != FORM_CAPPED);
         if (fixed) continue;
-        if (f->messages - p->message <= f->limits.window / 2 || p->message >= f->requested) {
+        uint64_t half = f->limits.window < MAX_WAIT ? f->limits.window / 2 : MAX_WAIT;
+        if (f->messages - p->message <= half || p->message >= f->requested) {
             f->outdated.at[waiting++] = (uint32_t)part;
             continue;
         }
@@ -571,31 +578,38 @@ static int64_t rewritten(const struct fold *f, size_t part) {
     return part < f->deep ? behind + sums_before(&f->now, part) - f->head : behind;
 }
 
+/* What this request would cost if nothing had ever been shortened. The system text in front is left
+ * out of bills: another one must not change what follows it. */
+static int64_t cost_of_none(const struct fold *f) {
+    int64_t found = f->last_raw < f->head ? f->head : f->last_raw; /* less: the first request */
+    return (int64_t)f->limits.price.read * (found - f->head) +
+           (int64_t)f->limits.price.write * (f->raw - found);
+}
+
 /* Ski rental alone may end a session just after a cut, with nothing but its price. So no cut may
  * put the bill more than `risk` above that of doing nothing; until it can be afforded, it waits. */
 static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
     if (f->limits.risk >= ANY_RISK) return true;
-    int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
+    int64_t none = f->bill_of_none + cost_of_none(f);
+    int64_t most = none + none / 1000 * (int64_t)f->limits.risk;
     return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }
 
-/* What this request costs, with the cache as it is. The system text in front is left out on both
- * sides: another one must not change what follows it. */
+/* What this request costs, with the cache as it is. */
 static void pay(struct fold *f, int64_t found) {
     int64_t read = f->limits.price.read, write = f->limits.price.write;
-    if (found < f->head) found = f->head; /* the first request */
+    if (found < f->head) found = f->head;
     f->bill += read * (found - f->head) + write * (f->size - found);
-    int64_t found_raw = f->last_raw < f->head ? f->head : f->last_raw;
-    f->bill_of_none += read * (found_raw - f->head) + write * (f->raw - found_raw);
+    f->bill_of_none += cost_of_none(f);
     f->last_size = f->size;
     f->last_raw = f->raw;
 }
 
 static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     int64_t gain, all = rewrite_price(f) * f->size;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
     *found = part < f->deep ? f->head : sums_before(&f->now, part);
@@ -620,7 +634,7 @@ static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
 
 struct fold_cut paucis__fold_outlook(struct fold *f) {
     int64_t gain;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, INT64_MIN / 4, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), INT64_MIN / 4, &gain);
     struct fold_cut cut = {.part = SIZE_MAX, .messages = f->messages};
     if (leaf == SIZE_MAX) return cut;
     cut.part = f->leaves.at[leaf];

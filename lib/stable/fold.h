@@ -110,7 +110,7 @@ struct fold {
     uint32_t messages, requested; /* now, and at the request before */
     size_t loop;                  /* parts before this are not in the current tool loop */
     uint32_t loop_first;          /* its first assistant message, NO_INDEX if there is none yet */
-    size_t floor, hard_floor;     /* leaves before this may not be the place of a cut: in this loop,
+    size_t floor, hard_floor;     /* parts before this may not be touched by a cut: in this loop,
                                      and ever */
     size_t head_parts;            /* parts of system messages at the front */
     int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */

@@ -37,7 +37,7 @@ says '^formats: openai-chat' out "-vV"
 says '^compiler: ' out "-vV"
 
 # Lists
-tables="formats policies levels forms strategies prices options rules kernels replay"
+tables="formats policies levels forms strategies prices options rules kernels tokenizers replay"
 for table in $tables; do
     expect 0 "list $table" run list "$table"
     cp out text

@@ -20,7 +20,7 @@ LOG = ctypes.CFUNCTYPE(None, P, S, U64, U64)
 class Opts(ctypes.Structure):
     _fields_ = [("size", U32), ("flags", U32), ("format", S), ("policy", S), ("strategies", S),
                 ("budget_tokens", U64), ("kv", ctypes.POINTER(Kv)), ("nkv", SIZE), ("log", LOG),
-                ("log_ud", P), ("handle", P), ("handle_ud", P), ("level", S), ("price", P)]
+                ("log_ud", P), ("tokenizer", P), ("memo", P), ("handle", P), ("handle_ud", P), ("level", S), ("price", P)]
 
 
 class Stats(ctypes.Structure):
@@ -28,8 +28,8 @@ class Stats(ctypes.Structure):
         (name, U64) for name in
         ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "messages_in", "messages_out", "edits",
          "first_changed_byte", "breaks", "dedup_hits", "snippet_hits", "total_bytes_saved",
-         "original_tokens", "final_tokens", "elided_messages", "peak_alloc", "cuts")] + [
-        ("cut_now", U32), ("render", U32)]
+         "original_tokens", "final_tokens", "elided_messages", "peak_alloc")] + [
+        ("tokenizer", S), ("tokens_exact", U64), ("cuts", U64), ("cut_now", U32), ("render", U32)]
 
 
 class Error(ctypes.Structure):
