@@ -3,6 +3,7 @@
 #include "core/os.h"
 #include "limits.h"
 #include "plan/settings.h"
+#include "stable/budget.h"
 #include "stable/items.h"
 
 struct paucis_session {
@@ -13,12 +14,19 @@ struct paucis_session {
     VEC(struct span) texts;
     struct item_set calls; /* ids of calls: their part, plus 1 */
     uint64_t bytes;        /* as they came */
+    bool failed;           /* memory ran out: of no further use */
 };
 
 static paucis_err session_text(void *ud, size_t part, struct span *out) {
     const paucis_session *s = ud;
     *out = s->texts.at[part];
     return PAUCIS_OK;
+}
+
+static struct span session_copy(paucis_session *s, const char *text, size_t n) {
+    char *copy = paucis__arena_alloc(&s->arena, n);
+    if (copy && n) memcpy(copy, text, n);
+    return span_of(copy, n);
 }
 
 paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
@@ -50,6 +58,13 @@ paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
     s->fold.arena = &s->arena;
     s->fold.forms.seed = paucis__os_seed();
     s->fold.source = (struct fold_source){session_text, session_text, s};
+    const char *never = settings.stable.never; /* the caller's text need not outlive the call */
+    if (never) settings.stable.never = session_copy(s, never, strlen(never) + 1).at;
+    if (never && !settings.stable.never) {
+        paucis_session_free(s);
+        *e = (paucis_error){PAUCIS_E_NOMEM, "out of memory", 0};
+        return PAUCIS_E_NOMEM;
+    }
     paucis__stable_begin(&s->fold, &settings.stable, settings.flags & PAUCIS_BOUND);
     *out = s;
     return PAUCIS_OK;
@@ -63,12 +78,6 @@ void paucis_session_free(paucis_session *s) {
     paucis__arena_free(&s->arena);
     struct mem mem = s->mem;
     paucis__mem_resize(&mem, s, sizeof *s, 0);
-}
-
-static struct span session_copy(paucis_session *s, const char *text, size_t n) {
-    char *copy = paucis__arena_alloc(&s->arena, n);
-    if (copy && n) memcpy(copy, text, n);
-    return span_of(copy, n);
 }
 
 /* A name's place in a list, or that of the list's end. */
@@ -90,17 +99,7 @@ static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
     return PAUCIS_OK;
 }
 
-paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
-    static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
-    static const char *const kinds[] = {"text",  "call",   "result", "thinking",
-                                        "media", "opaque", NULL};
-    if (!s || !p || (!p->text && p->text_len) || (!p->id && p->id_len)) return PAUCIS_E_ARG;
-    size_t role = place(p->role, roles), kind = place(p->kind, kinds);
-    if (!roles[role] || !kinds[kind]) return PAUCIS_E_ARG;
-    size_t next = s->fold.messages;
-    if (p->message != next && p->message + 1 != next) return PAUCIS_E_ARG;
-    if (next >= PAUCIS_MAX_MESSAGES || p->text_len > PAUCIS_MAX_BODY - s->bytes)
-        return PAUCIS_E_LIMIT;
+static paucis_err session_part(paucis_session *s, const paucis_part *p, size_t role, size_t kind) {
     if (!VEC_ROOM(&s->mem, s->texts, 1)) return PAUCIS_E_NOMEM;
     struct fold_part part = {.message = (uint32_t)p->message,
                              .role = (uint8_t)role,
@@ -121,12 +120,32 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
     return PAUCIS_OK;
 }
 
+paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
+    static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
+    static const char *const kinds[] = {"text",  "call",   "result", "thinking",
+                                        "media", "opaque", NULL};
+    if (!s || !p || (!p->text && p->text_len) || (!p->id && p->id_len) || (!p->name && p->name_len))
+        return PAUCIS_E_ARG;
+    size_t role = place(p->role, roles), kind = place(p->kind, kinds);
+    if (!roles[role] || !kinds[kind]) return PAUCIS_E_ARG;
+    size_t next = s->fold.messages;
+    if (p->message != next && (!next || p->message != next - 1)) return PAUCIS_E_ARG;
+    if (next >= PAUCIS_MAX_MESSAGES || p->text_len > PAUCIS_MAX_BODY - s->bytes)
+        return PAUCIS_E_LIMIT;
+    paucis_err err = s->failed ? PAUCIS_E_NOMEM : session_part(s, p, role, kind);
+    s->failed = err != PAUCIS_OK;
+    return err;
+}
+
 paucis_err paucis_session_request(paucis_session *s, paucis_step *step) {
     if (!s || !step) return PAUCIS_E_ARG;
-    *step = (paucis_step){.cut = SIZE_MAX, .budget_met = 1};
-    PAUCIS_TRY(paucis__fold_request(&s->fold, true));
+    *step = (paucis_step){.cut = SIZE_MAX};
+    paucis_err err = s->failed ? PAUCIS_E_NOMEM : paucis__fold_request(&s->fold, true);
+    s->failed = err != PAUCIS_OK;
+    if (err) return err;
     const struct fold *f = &s->fold;
     step->changes = f->changed.count;
+    step->budget_met = paucis__budget_is_met(f);
     step->bytes_in = s->bytes;
     if (f->cut.part != SIZE_MAX) {
         step->cut = f->parts.at[f->cut.part].message;
@@ -140,7 +159,7 @@ paucis_err paucis_session_request(paucis_session *s, paucis_step *step) {
 
 paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out) {
     static const char *const forms[] = {"full", "reference", "capped", "short", "marker", "gone"};
-    if (!s || !out || i >= s->fold.changed.count) return PAUCIS_E_ARG;
+    if (!s || !out || s->failed || i >= s->fold.changed.count) return PAUCIS_E_ARG;
     size_t part = s->fold.changed.at[i];
     const struct fold_part *p = &s->fold.parts.at[part];
     struct span text = p->form == FORM_FULL ? s->texts.at[part] : p->now;
