@@ -8,6 +8,18 @@
 #define PIECE_TO 160  /* ... and at most so many */
 #define SAME_LINE 24  /* bytes: shorter lines are not worth repeating verbatim */
 
+/* ---- tables ------------------------------------------------------------------------------- */
+
+#define AHEAD 8 /* items whose slots are being fetched */
+
+static void fetch(const struct item_set *s, uint64_t hash) {
+#ifdef __GNUC__
+    if (s->size) __builtin_prefetch(&s->slots[item_place(s, hash)]);
+#else
+    (void)s, (void)hash;
+#endif
+}
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -59,31 +71,20 @@ static size_t piece_len(struct span line) {
     return n;
 }
 
-/* The entry among all of the line between two places; *out is NULL if it is too short. */
-static paucis_err find_line(struct readings *r, size_t at, size_t end, struct item_entry **out) {
+/* The hash of the line between two places; false if it is too short. */
+static bool hash_line(const struct readings *r, size_t at, size_t end, uint64_t *hash) {
     struct span line = strip(span_of(r->text.text.at + at, end - at));
-    *out = NULL;
-    if (line.len < SAME_LINE) return PAUCIS_OK;
+    if (line.len < SAME_LINE) return false;
     at = (size_t)(line.at - r->text.text.at);
     size_t word = paucis__item_find(&r->text, ITEM_GOES_ON, false, at, at + line.len);
     /* a number in front stands in the first word, as does a path with one */
     if (paucis__item_find(&r->text, ITEM_DIGIT, true, at, word) < word) line = bare(line);
-    if (line.len < SAME_LINE) return PAUCIS_OK;
-    *out = item_add(&r->lines, item_hash(line.at, line.len));
-    return *out ? PAUCIS_OK : PAUCIS_E_NOMEM;
+    if (line.len < SAME_LINE) return false;
+    *hash = item_hash(line.at, line.len);
+    return true;
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
-
-#define AHEAD 8 /* items whose slots are being fetched */
-
-static void fetch(const struct item_set *s, uint64_t hash) {
-#ifdef __GNUC__
-    if (s->size) __builtin_prefetch(&s->slots[item_place(s, hash)]);
-#else
-    (void)s, (void)hash;
-#endif
-}
 
 /* The places of r->text's items among all, in order, at the end of `found`. */
 static paucis_err number_items(struct readings *r) {
@@ -122,26 +123,35 @@ paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t v
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-static paucis_err add_piece(struct readings *r, size_t at, size_t len,
-                            const struct item_entry *line) {
+static paucis_err add_piece(struct readings *r, size_t at, size_t len) {
     if (!VEC_ROOM(r->mem, r->pieces, 1)) return PAUCIS_E_NOMEM;
-    r->pieces.at[r->pieces.count++] = (struct reading_piece){
-        .at = (uint32_t)at,
-        .line = line ? (uint32_t)(line - r->lines.entries.at) : NO_LINE,
-        .len = (uint16_t)len,
-    };
+    r->pieces.at[r->pieces.count++] =
+        (struct reading_piece){.at = (uint32_t)at, .line = NO_LINE, .len = (uint16_t)len};
     return PAUCIS_OK;
 }
 
-/* A long line. Where it is cut inside a word, the parts of the word are two items: *scanned moves
- * on to that place. */
-static paucis_err add_pieces(struct readings *r, size_t at, size_t end, size_t *scanned) {
-    struct item_entry *line;
+/* Finds a line's place in the set; it may be that of a piece. */
+static paucis_err number_line(struct readings *r, uint64_t hash, uint32_t *place, size_t value) {
+    struct item_entry *e = item_add(&r->lines, hash);
+    if (!e) return PAUCIS_E_NOMEM;
+    if (value) e->value = value;
+    *place = (uint32_t)(e - r->lines.entries.at);
+    return PAUCIS_OK;
+}
+
+/* A long line; its pieces may be lines elsewhere. Where it is cut inside a word, the parts of the
+ * word are two items: *scanned moves on to that place. */
+static paucis_err add_pieces(struct readings *r, size_t part, size_t at, size_t end,
+                             size_t *scanned) {
+    uint64_t hash;
+    uint32_t place;
+    if (hash_line(r, at, end, &hash)) PAUCIS_TRY(number_line(r, hash, &place, part + 1));
     while (at < end) {
         struct span rest = span_of(r->text.text.at + at, end - at);
         size_t len = piece_len(rest);
-        PAUCIS_TRY(find_line(r, at, at + len, &line));
-        PAUCIS_TRY(add_piece(r, at, len, line));
+        PAUCIS_TRY(add_piece(r, at, len));
+        if (hash_line(r, at, at + len, &hash))
+            PAUCIS_TRY(number_line(r, hash, &r->pieces.at[r->pieces.count - 1].line, 0));
         at += len;
         if (at == end || is_gap(rest.at[len - 1])) continue;
         PAUCIS_TRY(paucis__item_scan(&r->text, *scanned, at));
@@ -150,17 +160,33 @@ static paucis_err add_pieces(struct readings *r, size_t at, size_t end, size_t *
     return PAUCIS_OK;
 }
 
+static paucis_err add_line(struct readings *r, size_t at, size_t end) {
+    uint64_t hash;
+    if (!VEC_ROOM(r->mem, r->whole, 1)) return PAUCIS_E_NOMEM;
+    if (hash_line(r, at, end, &hash))
+        r->whole.at[r->whole.count++] = (struct reading_line){hash, (uint32_t)r->pieces.count};
+    return add_piece(r, at, end - at);
+}
+
+static paucis_err number_lines(struct readings *r, size_t part) {
+    for (size_t i = 0; i < r->whole.count; i++) {
+        const struct reading_line *l = &r->whole.at[i];
+        if (r->whole.count - i > AHEAD) fetch(&r->lines, l[AHEAD].hash);
+        PAUCIS_TRY(number_line(r, l->hash, &r->pieces.at[l->piece].line, part + 1));
+    }
+    return PAUCIS_OK;
+}
+
 static paucis_err add_lines(struct readings *r, size_t part) {
     size_t scanned = 0, len = r->text.text.len;
+    r->whole.count = 0;
     for (size_t at = 0, end; at < len; at = end) {
-        struct item_entry *line;
         end = paucis__item_find(&r->text, ITEM_NEWLINE, true, at, len);
         end += end < len;
-        PAUCIS_TRY(find_line(r, at, end, &line));
-        if (line) line->value = part + 1;
-        PAUCIS_TRY(end - at > LONG_LINE ? add_pieces(r, at, end, &scanned)
-                                        : add_piece(r, at, end - at, line));
+        PAUCIS_TRY(end - at > LONG_LINE ? add_pieces(r, part, at, end, &scanned)
+                                        : add_line(r, at, end));
     }
+    PAUCIS_TRY(number_lines(r, part));
     return paucis__item_scan(&r->text, scanned, len);
 }
 
@@ -207,6 +233,7 @@ void paucis__readings_free(struct readings *r) {
     paucis__items_free(&r->lines);
     VEC_FREE(r->mem, r->names);
     VEC_FREE(r->mem, r->hashes);
+    VEC_FREE(r->mem, r->whole);
     VEC_FREE(r->mem, r->found);
     VEC_FREE(r->mem, r->pieces);
     VEC_FREE(r->mem, r->ends);

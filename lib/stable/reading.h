@@ -22,6 +22,11 @@ struct reading_name {
     bool is_code; /* it looks like code: see paucis__item_is_code */
 };
 
+struct reading_line {
+    uint64_t hash;
+    uint32_t piece;
+};
+
 struct readings {
     struct mem *mem;
     struct item_set items;
@@ -32,6 +37,7 @@ struct readings {
     VEC(uint32_t) ends;    /* of results: behind the last piece of each; others have none */
     struct item_text text; /* the one that is being read */
     VEC(uint64_t) hashes;  /* of its items */
+    VEC(struct reading_line) whole; /* its pieces that are lines, not yet in `lines` */
 };
 
 /* The results must come in order; `part` is the number of this one. */
