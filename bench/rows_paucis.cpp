@@ -1,5 +1,5 @@
-// paucis through its public header: the identity write by every kernel, and every form of the stable
-// policy, other policy and strategy the library lists, so a new one appears in the table by itself.
+// paucis through its public header: the identity write by every kernel, and every form of the
+// stable policy, other policy and strategy the library lists, so a new one appears by itself.
 #include <cstring>
 #include <memory>
 

@@ -2,7 +2,7 @@
 #include "json/json_scalar.h"
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 static char *put_utf8(char *d, unsigned c) {

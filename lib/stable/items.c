@@ -4,7 +4,7 @@
 #include <string.h>
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define LEAST 6 /* bytes of a name */
