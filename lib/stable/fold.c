@@ -449,7 +449,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    if (p->form == FORM_GONE) return PAUCIS_OK;
+    if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
     else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */

@@ -78,8 +78,10 @@ static paucis_err text_of(void *view, size_t part, struct span *out) {
     return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
-                                             : paucis__view_key(view, part, out);
+    struct span text;
+    if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
+    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    return paucis__view_quote(view, text, out);
 }
 
 /* Bytes of that text. */

@@ -190,6 +190,8 @@ struct span paucis__view_quoted(const struct view *v, size_t part);
 /* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where
  * the body spells it that way already, these are the body's own bytes. */
 paucis_err paucis__view_key(struct view *v, size_t part, struct span *key);
+/* The same for a text that is no part's own. */
+paucis_err paucis__view_quote(struct view *v, struct span text, struct span *key);
 
 /* A text that is quoted, decoded into the arena; at == NULL if memory ran out. */
 struct span paucis__view_unquoted(struct view *v, struct span quoted);
