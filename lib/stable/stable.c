@@ -126,6 +126,8 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+        if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
+            new.flags |= FOLD_BOUND;
         if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));

@@ -124,8 +124,9 @@ static paucis_err link_pairs(struct view *v) {
 
 static bool only_results(const struct view *v, const struct message *m) {
     for (size_t p = m->part; p < m->part + m->nparts; p++)
-        if (view_part(v, p)->kind != PART_RESULT) return false;
-    return m->nparts > 0;
+        if (view_part(v, p)->kind != PART_RESULT && !(view_part(v, p)->flags & PART_MARK))
+            return false;
+    return m->nparts > 0 && !(view_part(v, m->part)->flags & PART_MARK);
 }
 
 /* The message whose unit message i joins: the assistant message before it, or the one that made the
