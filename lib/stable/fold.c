@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/kind_json.h"
 #include "stable/never.h"
 #include "stable/noise.h"
 #include "stable/supersede.h"
@@ -322,6 +323,7 @@ static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
     const char *legend = f->forms.kind->legend;
     size_t n = legend ? strlen(legend) : 0;
     if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
     char *copy = paucis__arena_alloc(f->arena, n + text->len);
     if (!copy) return PAUCIS_E_NOMEM;
     memcpy(copy, legend, n);

@@ -11,6 +11,7 @@
 
 #include "stable/items.h"
 #include "stable/joints.h"
+#include "stable/kind_json.h"
 
 #define LEAST_GAIN 64    /* bytes: a form that saves less is not used */
 #define LONG_LINE 240    /* bytes: longer lines are cut into pieces ... */
@@ -22,6 +23,7 @@
 #define GAP_COST 7       /* bytes that a gap costs, about */
 #define GAP_SLACK 8      /* bytes more than a gap that may stand in its place: text reads better */
 #define FAILURE_BONUS 10 /* of SCALE, a byte: a line that tells of a failure, when capped */
+#define UNIT 500       /* bytes: larger elements of JSON are taken apart */
 #define SCALE 50         /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */
@@ -34,7 +36,9 @@ struct piece { /* a line, or a piece of a long one */
     uint32_t listed;        /* bytes of these, with a space each */
     uint64_t worth;         /* of all new names */
     uint64_t bonus;         /* for a line that may be wanted verbatim */
+    uint32_t tail;          /* bytes that stay when it goes: a comma behind an element of JSON */
     struct joint joint;
+    uint8_t kind; /* enum piece_kind */
     bool keep;
 };
 
@@ -44,6 +48,7 @@ struct novelty {
     VEC(struct piece) pieces;
     VEC(struct item) names;
     VEC(char) text;
+    struct json_pieces json;
     uint64_t weighings; /* so far */
 };
 
@@ -68,6 +73,7 @@ static void novelty_free(struct forms *f) {
     VEC_FREE(f->mem, n->pieces);
     VEC_FREE(f->mem, n->names);
     VEC_FREE(f->mem, n->text);
+    paucis__json_end(&n->json, f->mem);
     paucis__mem_resize(f->mem, n, sizeof *n, 0);
     f->state = NULL;
 }
@@ -191,13 +197,39 @@ static void weigh_line(struct novelty *n, struct piece *p, const struct form_tex
     if (!again) p->bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
 }
 
-static paucis_err weigh(struct novelty *n, const struct form_text *t, uint64_t code, uint64_t word,
-                        bool list_all) {
+/* Is it the output of a program that was run, where a failure is news? In a file it is text. */
+static bool is_run(const struct form_text *t) {
+    return t->tool == TOOL_RUN || t->tool == TOOL_TEST || t->tool == TOOL_OTHER;
+}
+
+/* What all pieces of a text are weighed by. */
+struct scale {
+    uint64_t code, word; /* what names are worth */
+    bool list_all;       /* names may be listed whatever they are worth */
+    size_t unit;         /* bytes: elements of JSON up to this are not taken apart */
+};
+
+static paucis_err weigh_json(struct novelty *n, const struct form_text *t, const struct scale *s) {
+    struct json_piece next;
+    for (;;) {
+        PAUCIS_TRY(paucis__json_piece(&n->json, n->items.mem, &next));
+        if (!next.at) return PAUCIS_OK;
+        if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
+        struct piece *p = &n->pieces.at[n->pieces.count++];
+        *p = (struct piece){.at = next.at,
+                            .len = (uint32_t)next.len,
+                            .tail = (uint32_t)next.tail,
+                            .kind = (uint8_t)next.kind,
+                            .keep = next.kind == PIECE_FIXED};
+        PAUCIS_TRY(weigh_names(n, p, p->at, t->text, s->code, s->word, s->list_all));
+        weigh_line(n, p, t, s->code);
+    }
+}
+
+static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, const struct scale *s) {
     struct span text = t->text;
     struct joints joints = {0};
     bool starts = true; /* a line */
-    n->pieces.count = n->names.count = 0;
-    n->weighings++;
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         struct span line = line_at(at, end);
         if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
@@ -206,13 +238,21 @@ static paucis_err weigh(struct novelty *n, const struct form_text *t, uint64_t c
         if (starts) p->joint = paucis__joint_next(&joints, at, line.len, end);
         if (p->joint.worth != JOINT_NOTHING) {
             const char *from = at + (starts ? paucis__number_len(line) : 0);
-            PAUCIS_TRY(weigh_names(n, p, from, text, code, word, list_all));
-            weigh_line(n, p, t, code);
+            PAUCIS_TRY(weigh_names(n, p, from, text, s->code, s->word, s->list_all));
+            weigh_line(n, p, t, s->code);
         }
         at += p->len;
         starts = p->len == line.len;
     }
     return PAUCIS_OK;
+}
+
+static paucis_err weigh(struct novelty *n, const struct form_text *t, const struct scale *s) {
+    bool is_json;
+    n->pieces.count = n->names.count = 0;
+    n->weighings++;
+    PAUCIS_TRY(paucis__json_begin(&n->json, n->items.mem, t->text, s->unit, &is_json));
+    return is_json ? weigh_json(n, t, s) : weigh_lines(n, t, s);
 }
 
 /* A heading stays if something that it governs does. */
@@ -255,7 +295,8 @@ static struct gap gap_of(const struct novelty *n, size_t from, size_t to) {
     struct gap g = {0};
     for (size_t i = from; i < to; i++) {
         const struct piece *p = &n->pieces.at[i];
-        g.lines += ends_line(p) || i + 1 == n->pieces.count;
+        bool unit = p->kind == PIECE_ELEMENT || p->kind == PIECE_MEMBER;
+        g.lines += unit || ends_line(p) || i + 1 == n->pieces.count;
         g.bytes += p->len;
         for (size_t k = 0; k < p->nnames; k++) {
             size_t len = n->names.at[p->names + k].len;
@@ -274,6 +315,7 @@ static void put_gap(struct novelty *n, size_t from, size_t to) {
         put(n, n->pieces.at[from].at, g.bytes);
         return;
     }
+    if (last->kind == PIECE_ELEMENT || last->kind == PIECE_MEMBER) put(n, "\"", 1);
     put(n, "[\xE2\x80\xA6", 4);
     put_number(n, g.lines ? g.lines : g.bytes);
     if (!g.lines) put(n, "B", 1);
@@ -286,7 +328,10 @@ static void put_gap(struct novelty *n, size_t from, size_t to) {
             names = true;
         }
     put(n, "]", 1);
-    if (is_space(last->at[last->len - 1])) put(n, &last->at[last->len - 1], 1);
+    if (last->kind == PIECE_ELEMENT) put(n, "\"", 1);
+    if (last->kind == PIECE_MEMBER) put(n, "\":null", 6);
+    put(n, last->at + last->len - last->tail, last->tail);
+    if (!last->tail && is_space(last->at[last->len - 1])) put(n, &last->at[last->len - 1], 1);
 }
 
 /* The pieces that are kept, and gaps. */
@@ -300,7 +345,9 @@ static paucis_err put_all(struct novelty *n, struct span text) {
             put(n, n->pieces.at[i].at, n->pieces.at[i].len);
             continue;
         }
-        while (to < n->pieces.count && !n->pieces.at[to].keep) to++;
+        uint8_t kind = n->pieces.at[i].kind;
+        while (to < n->pieces.count && !n->pieces.at[to].keep && n->pieces.at[to].kind == kind)
+            to++;
         put_gap(n, i, to);
     }
     return PAUCIS_OK;
@@ -312,11 +359,6 @@ static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span
     memcpy(copy, n->text.at, n->text.count);
     *out = span_of(copy, n->text.count);
     return PAUCIS_OK;
-}
-
-/* Is it the output of a program that was run, where a failure is news? In a file it is text. */
-static bool is_run(const struct form_text *t) {
-    return t->tool == TOOL_RUN || t->tool == TOOL_TEST || t->tool == TOOL_OTHER;
 }
 
 /* The last line that tells of a failure says most about what went wrong. */
@@ -335,11 +377,12 @@ static paucis_err novelty_brief(struct forms *f, const struct form_text *t, stru
     uint64_t worth = f->keep * SCALE;
     *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, t, worth, worth / 2, false));
+    const struct scale scale = {worth, worth / 2, false, UNIT};
+    PAUCIS_TRY(weigh(n, t, &scale));
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
         uint64_t cost = (uint64_t)(p->len + GAP_COST - p->listed) * SCALE;
-        p->keep = p->worth + p->bonus >= cost || (t->failed && i == 0);
+        p->keep = p->keep || p->worth + p->bonus >= cost || (t->failed && i == 0);
     }
     keep_last_failure(n, t);
     keep_headings(n);
@@ -406,6 +449,14 @@ static void favour_failures(struct novelty *n, const struct form_text *t) {
     }
 }
 
+/* What must stay of JSON. */
+static uint64_t fixed_bytes(const struct novelty *n) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n->pieces.count; i++)
+        if (n->pieces.at[i].keep) bytes += n->pieces.at[i].len;
+    return bytes;
+}
+
 static void keep_ends(struct novelty *n, uint64_t head, uint64_t tail) {
     for (size_t i = 0; i < n->pieces.count && n->pieces.at[i].len <= head; i++) {
         head -= n->pieces.at[i].len;
@@ -423,10 +474,12 @@ static paucis_err novelty_capped(struct forms *f, const struct form_text *t, siz
     uint64_t worth = f->keep * SCALE;
     *out = t->text;
     PAUCIS_TRY(novelty_state(f, &n));
-    PAUCIS_TRY(weigh(n, t, worth, worth, true));
+    const struct scale scale = {worth, worth, true, cap / 8 > UNIT ? cap / 8 : UNIT};
+    PAUCIS_TRY(weigh(n, t, &scale));
     favour_failures(n, t);
+    uint64_t fixed = fixed_bytes(n), room = cap * 45 / 100;
     keep_ends(n, cap / 5, cap / 10);
-    choose_lines(n, cap * 45 / 100);
+    choose_lines(n, room > fixed ? room - fixed : 0);
     choose_names(n, cap);
     keep_headings(n);
     PAUCIS_TRY(put_all(n, t->text));
