@@ -215,6 +215,8 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
         return wrong(e, "unknown flags");
     s->budget = s->stable.budget = o->budget_tokens;
     s->stable.price = o->price;
+    s->stable.handle = o->handle;
+    s->stable.handle_ud = o->handle_ud;
     if (o->level) PAUCIS_TRY(set_level(s, o->level, e));
     if (o->price && !paucis__price_is_sane(o->price)) return wrong(e, "a price out of bounds");
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));

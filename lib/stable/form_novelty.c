@@ -180,7 +180,7 @@ static paucis_err weigh_names(struct novelty *n, struct piece *p, const char *fr
         p->worth += worth;
         if (item.at < listed || !paucis__whole_name(text.at, text.at + text.len, &item)) continue;
         listed = item.at + item.len;
-        if ((item.len + 1) * SCALE > worth && !list_all) continue;
+        if (!list_all && ((item.len + 1) * SCALE > worth || paucis__is_time(&item))) continue;
         n->names.at[n->names.count++] = item;
         p->nnames++;
         p->listed += (uint32_t)item.len + 1;
@@ -255,8 +255,8 @@ static paucis_err weigh(struct novelty *n, const struct form_text *t, const stru
     return is_json ? weigh_json(n, t, s) : weigh_lines(n, t, s);
 }
 
-/* A heading stays if something that it governs does. */
-static void keep_headings(struct novelty *n) {
+/* A heading stays if a line that it governs does, and a file's if a name is listed. */
+static void keep_headings(struct novelty *n, bool names) {
     size_t heading[JOINT_RANKS] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
@@ -264,7 +264,8 @@ static void keep_headings(struct novelty *n) {
         for (size_t r = rank ? rank : closes; r < JOINT_RANKS; r++) heading[r] = SIZE_MAX;
         if (rank) heading[rank] = i;
         if (p->joint.worth == JOINT_VERDICT) p->keep = true;
-        for (size_t r = 1; p->keep && r < JOINT_RANKS; r++)
+        size_t most = p->keep ? JOINT_RANKS : names && p->listed && !rank ? 2 : 0;
+        for (size_t r = 1; r < most; r++)
             if (heading[r] != SIZE_MAX) n->pieces.at[heading[r]].keep = true, heading[r] = SIZE_MAX;
     }
 }
@@ -385,7 +386,7 @@ static paucis_err novelty_brief(struct forms *f, const struct form_text *t, stru
         p->keep = p->keep || p->worth + p->bonus >= cost || (t->failed && i == 0);
     }
     keep_last_failure(n, t);
-    keep_headings(n);
+    keep_headings(n, true);
     PAUCIS_TRY(put_all(n, t->text));
     return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
@@ -480,8 +481,8 @@ static paucis_err novelty_capped(struct forms *f, const struct form_text *t, siz
     uint64_t fixed = fixed_bytes(n), room = cap * 45 / 100;
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, room > fixed ? room - fixed : 0);
-    choose_names(n, cap);
-    keep_headings(n);
+    keep_headings(n, false);
+    choose_names(n, cap * 3 / 2);
     PAUCIS_TRY(put_all(n, t->text));
     return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }

@@ -49,8 +49,13 @@ bool paucis__whole_name(const char *from, const char *end, struct item *i) {
     while (at > from && is_word(at[-1]) && to - at <= MOST_NAME) at--;
     while (to < end && is_word(*to) && to - at <= MOST_NAME) to++;
     if (to - at > MOST_NAME || (at > from && at[-1] == '\\')) return false;
+    while (*at == '-' || *at == ':') at++;
     *i = (struct item){at, (size_t)(to - at)};
     return true;
+}
+
+bool paucis__is_time(const struct item *i) {
+    return is_digit(*i->at) && memchr(i->at, ':', i->len);
 }
 
 /* ---- failures ------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
     [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
-    [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
+    [STABLE_RISK] = NUMBER("risk", 10, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
@@ -56,6 +56,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
@@ -66,6 +67,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .bound = bound,
         .sent = s->sent,
         .never = s->never,
+        .handle = s->handle,
+        .handle_ud = s->handle_ud,
     };
 }
 
@@ -181,6 +184,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
     paucis__stable_begin(f, s, v->bound);
+    f->limits.keep_thinking = v->strict;
     PAUCIS_TRY(fold_view(f, v));
     v->folded = true;
     paucis_err err = PAUCIS_OK;

@@ -117,6 +117,7 @@ struct view {
     bool locked;          /* the provider compares the body with one it has seen: no edit at all */
     bool model_elsewhere; /* no model in the body, and it may be one that binds thinking */
     bool bound;           /* thinking is only valid behind the prefix it was made with */
+    bool strict;          /* and the client wants to be told if it is not: none may go */
     bool clears_results;  /* the request asks the provider to clear old results itself */
     bool folded;          /* edits come from the stable policy, which keeps what was once sent: new
                              results may be shortened, and bound thinking may go behind a cut */

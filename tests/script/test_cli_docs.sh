@@ -48,7 +48,7 @@ expect 0 "list" run list
 says '^formats:' out "list"
 says '^openai-chat  ' out "list"
 expect 0 "list --json" run list --json
-json out "len(o) == 11" "list --json"
+json out "len(o) == 12" "list --json"
 
 # Every flag of the help is in the manual page and in the completions.
 flags=$(sed -n '/^Options:/,/^$/s/.*--\([a-z-]*\).*/\1/p' help | sort -u)
