@@ -369,11 +369,17 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+}
+
 /* A new result may make an earlier one out of date. */
 static paucis_err outdate(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     size_t older;
-    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    if (!answers_again(p)) return PAUCIS_OK;
     PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
     if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
         return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
