@@ -23,7 +23,7 @@
 #define GAP_COST 7       /* bytes that a gap costs, about */
 #define GAP_SLACK 8      /* bytes more than a gap that may stand in its place: text reads better */
 #define FAILURE_BONUS 10 /* of SCALE, a byte: a line that tells of a failure, when capped */
-#define UNIT 500       /* bytes: larger elements of JSON are taken apart */
+#define UNIT 500         /* bytes: larger elements of JSON are taken apart */
 #define SCALE 50         /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */

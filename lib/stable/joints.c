@@ -145,12 +145,15 @@ static bool heads_columns(struct span s) {
     return words >= 3 && letters >= 2 * words;
 }
 
-/* "|---|:--:|" */
+/* "|---|:--:|", up to the end of the line. */
 static bool is_rule(struct span s) {
-    if (s.len < 3 || *s.at != '|') return false;
-    for (size_t i = 0; i < s.len && i < MOST_HEADING; i++)
-        if (!memchr("|-: \r\n", s.at[i], 6)) return s.at[i - 1] == '\n';
-    return true;
+    bool dash = false;
+    if (!s.len || *s.at != '|') return false;
+    for (size_t i = 0; i < s.len && s.at[i] != '\n'; i++) {
+        if (i > MOST_HEADING || !memchr("|-: \r", s.at[i], 5)) return false;
+        dash = dash || s.at[i] == '-';
+    }
+    return dash;
 }
 
 static struct joint patch_joint(struct joints *j, struct span s) {

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define MANY_MEMBERS 32  /* an object with more is a table */
-#define SHORT_STRING 48  /* bytes: these stay whole */
-#define LONG_STRING 240  /* bytes: longer ones are cut into pieces ... */
-#define PIECE_FROM 80    /* ... of at least so many, if there is a place to cut, */
-#define PIECE_TO 160     /* ... and at most so many */
+#define MANY_MEMBERS 32   /* an object with more is a table */
+#define SHORT_STRING 48   /* bytes: these stay whole */
+#define LONG_STRING 240   /* bytes: longer ones are cut into pieces ... */
+#define PIECE_FROM 80     /* ... of at least so many, if there is a place to cut, */
+#define PIECE_TO 160      /* ... and at most so many */
 #define TABLE 0x80000000u /* in the stack: a container whose members or elements are units */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -25,10 +25,10 @@ struct json_piece {
 /* A walk over a text. All zero is an empty one. */
 struct json_pieces {
     struct json json;
-    VEC(uint32_t) inside; /* the containers around the next node */
-    size_t next;          /* node */
-    const char *at;       /* what is handed out so far */
-    const char *string_end; /* of the string that is being handed out, NULL = of none */
+    VEC(uint32_t) inside;    /* the containers around the next node */
+    size_t next;             /* node */
+    const char *at;          /* what is handed out so far */
+    const char *string_end;  /* of the string that is being handed out, NULL = of none */
     struct json_piece ahead; /* to be handed out after a fixed one; at == NULL: none */
     size_t unit;             /* bytes: larger elements are entered */
 };
