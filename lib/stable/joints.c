@@ -204,7 +204,7 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
     struct joint found = patch_joint(j, s);
     if (found.rank || found.worth) return found;
     found = table_joint(j, s, next, end);
-    if (found.rank || found.closes) return found;
+    if (j->in_table || found.closes) return found;
     if (!s.len) {
         bool was = j->in_columns;
         j->in_columns = false;

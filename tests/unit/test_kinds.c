@@ -209,8 +209,10 @@ static void a_heading_stays_with_its_lines(void) {
     CHECK(has(s, "==> b.log <==\n") && !has(s, "==> a.log <=="));
     free(s);
     s = made(
-        "| name | what it does |\n|---|---|\n| a | b |\n| c | d |\n| e | f |\n| g | h |\n"
-        "| i | k |\n| l | m |\n| n | o |\n| max_depth_of | parse_max_depth_of |\n",
+        "| name | what it does |\n|---|---|\n| a | b and so on and on |\n"
+        "| c | d and so on and on |\n| e | f and so on and on |\n| g | h and so on and on |\n"
+        "| i | k and so on and on |\n| l | m and so on and on |\n| max_depth_of | "
+        "parse_max_depth_of |\n",
         TOOL_RUN, 0);
     CHECK(has(s, "| name | what it does |\n|---|---|\n[") && has(s, "| max_depth_of |"));
     free(s);
