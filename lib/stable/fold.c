@@ -31,7 +31,7 @@ static int64_t size_now(const struct fold_part *p) {
 }
 
 static bool is_bound(const struct fold *f, const struct fold_part *p) {
-    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
+    return (p->flags & FOLD_BOUND) && p->form != FORM_GONE;
 }
 
 /* Bound thinking that a cut before it removes. */
@@ -85,7 +85,7 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* May this part ever take another form? */
 static bool may_be_cut(const struct fold *f, const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
-    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !f->limits.bound);
+    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
 
 static paucis_err add_leaf(struct fold *f, size_t part) {
@@ -149,7 +149,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
         !sums_append(&f->again, f->mem, 0))
         return PAUCIS_E_NOMEM;
     size_t i = f->parts.count;
-    if (part->role == ROLE_USER && part->kind != PART_RESULT) begin_loop(f);
+    if (part->role == ROLE_USER && part->kind != PART_RESULT && part->kind != PART_OPAQUE)
+        begin_loop(f);
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
@@ -472,7 +473,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    if (p->form == FORM_GONE) return PAUCIS_OK;
+    if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
     else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
