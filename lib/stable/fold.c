@@ -8,7 +8,9 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/kind_json.h"
 #include "stable/never.h"
+#include "stable/noise.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -315,13 +317,23 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     return PAUCIS_OK;
 }
 
+/* Noise goes from what a program has printed. In a file every byte may be meant. */
+static paucis_err clean(struct fold *f, struct form_text *t) {
+    if (!t->is_result || t->tool == TOOL_READ || !paucis__has_noise(t->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, t->text.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    t->text = span_of(copy, paucis__strip_noise(t->text, copy));
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
     const struct fold_part *p = &f->parts.at[part];
     *out = (struct form_text){.part = part,
                               .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
                               .failed = p->flags & FOLD_ERROR,
                               .tool = p->tool};
-    return f->source.text(f->source.ud, part, &out->text);
+    PAUCIS_TRY(f->source.text(f->source.ud, part, &out->text));
+    return clean(f, out);
 }
 
 static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
@@ -337,6 +349,7 @@ static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
     const char *legend = f->forms.kind->legend;
     size_t n = legend ? strlen(legend) : 0;
     if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
     char *copy = paucis__arena_alloc(f->arena, n + text->len);
     if (!copy) return PAUCIS_E_NOMEM;
     memcpy(copy, legend, n);
@@ -357,11 +370,17 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+}
+
 /* A new result may make an earlier one out of date. */
 static paucis_err outdate(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     size_t older;
-    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    if (!answers_again(p)) return PAUCIS_OK;
     PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
     if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
         return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
@@ -396,8 +415,12 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
+    struct form_text t;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (t.text.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);
-    return most && p->len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */

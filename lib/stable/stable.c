@@ -18,7 +18,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 21},
+    {.name = "safe", .summary = "noise, repeats, and what the budget demands", .keep = 21},
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
@@ -28,7 +28,7 @@ const struct level paucis__levels[] = {
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
-     .cap = 1536,
+     .cap = 1280,
      .cap_read = 10240,
      .cuts = true},
     {.name = NULL},
