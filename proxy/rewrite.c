@@ -1,0 +1,300 @@
+/* Which body is sent.
+ *
+ * In any doubt it is the one that is safe now: the original if nothing was ever changed in this
+ * conversation, else the exit body. What is changed for the first time is recorded before it is
+ * sent. Everything the library needs to know of the record goes through `record_options`. */
+#include "proxy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MORE_OPTIONS = 8, NUMBER = 24 };
+
+/* ---- the candidates -------------------------------------------------------------------------- */
+
+/* The body as the library reads it. */
+static const struct buf *plain_of(const struct xfer *x) {
+    return x->plain.data ? &x->plain : &x->body;
+}
+
+void rewrite_send_original(struct xfer *x, const char *reason) {
+    x->send = x->body.data;
+    x->send_len = x->body.len;
+    x->send_plain = x->rewritten = false;
+    x->reason = reason;
+    if (x->config->observe) return; /* the figures of what would have been sent are wanted */
+    x->stats.bytes_out = x->stats.bytes_in;
+    x->stats.edits = 0;
+    x->what[0] = '\0';
+}
+
+void rewrite_send_edited(struct xfer *x) {
+    x->send = x->edited.data;
+    x->send_len = x->edited.len;
+    x->send_plain = x->rewritten = true;
+}
+
+/* The exit body: the original texts without the thinking runs of the messages from the first
+ * that was ever changed up to the stop, where that thinking is bound. The library is to give it:
+ *
+ *   paucis_err paucis_exit(paucis_ctx *ctx, const char *in, size_t n, const paucis_opts *opts,
+ *                          size_t first, size_t behind, const char **out, size_t *outn,
+ *                          paucis_stats *st, paucis_error *e);
+ *
+ * Until then it is the original. */
+bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    (void)ctx;
+    rewrite_send_original(x, reason);
+    return false;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool option_known(const char *name) {
+    const paucis_info *info;
+    for (size_t i = 0; (info = paucis_option_at(i)); i++)
+        if (strcmp(info->name, name) == 0) return true;
+    return false;
+}
+
+struct extra {
+    paucis_kv kv[MORE_OPTIONS];
+    char text[MORE_OPTIONS][NUMBER];
+    size_t n;
+};
+
+/* An option this library does not have is not given. */
+static void extra_text(struct extra *e, const char *key, const char *value) {
+    if (value && option_known(key)) e->kv[e->n++] = (paucis_kv){key, value};
+}
+
+static void extra_number(struct extra *e, const char *key, uint64_t value) {
+    char *text = e->text[e->n];
+    snprintf(text, NUMBER, "%" PRIu64, value);
+    extra_text(e, key, text);
+}
+
+static void record_options(const struct xfer *x, struct extra *e) {
+    extra_text(e, "grow", "no");
+    extra_text(e, "price", providers[x->route.provider].price);
+    extra_text(e, "level", x->config->level);
+    extra_number(e, "attach", x->conv.attach);
+    extra_number(e, "render", x->conv.render);
+    if (x->conv.mode == MODE_FROZEN) extra_number(e, "freeze", x->conv.stopped_at);
+}
+
+static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
+    struct xfer *x = ud;
+    size_t n = strlen(x->what);
+    snprintf(x->what + n, sizeof x->what - n, "%s%s %" PRIu64 " times %" PRIu64 " bytes",
+             n ? ", " : "", strategy, hits, bytes);
+}
+
+bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
+    const struct buf *in = plain_of(x);
+    const paucis_opts *base = &x->config->opts;
+    paucis_opts o = *base;
+    struct extra e = {0};
+    record_options(x, &e);
+    paucis_kv *kv = malloc((base->nkv + e.n + 1) * sizeof *kv);
+    x->edited.len = 0;
+    x->what[0] = '\0';
+    *err = PAUCIS_E_NOMEM;
+    if (!ctx || !kv || !buf_reserve(&x->edited, in->len)) {
+        free(kv);
+        return false;
+    }
+    if (base->nkv > 0) memcpy(kv, base->kv, base->nkv * sizeof *kv);
+    memcpy(kv + base->nkv, e.kv, e.n * sizeof *kv);
+    o.kv = kv;
+    o.nkv = base->nkv + e.n;
+    o.format = x->route.format;
+    o.log = note_saving;
+    o.log_ud = x;
+    if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
+    if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
+    paucis_stats st = {.size = sizeof st};
+    *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
+                               &st, NULL);
+    free(kv);
+    if (*err == PAUCIS_OK) x->stats = st;
+    return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
+
+static const char *const credentials[] = {"authorization", "x-api-key", "api-key",
+                                          "x-goog-api-key"};
+
+static struct chain seed_of(const struct xfer *x) {
+    const char *texts[1 + sizeof credentials / sizeof *credentials] = {
+        providers[x->route.provider].name};
+    for (size_t i = 0; i < sizeof credentials / sizeof *credentials; i++)
+        texts[i + 1] = headers_get(&x->in, credentials[i]);
+    return scan_seed(texts, sizeof texts / sizeof *texts);
+}
+
+/* A signature over the body would no longer fit it. */
+static bool is_signed(const struct headers *h) {
+    const char *a = headers_get(h, "Authorization");
+    return (a && strncasecmp(a, "AWS4-", 5) == 0) || headers_get(h, "x-amz-content-sha256") ||
+           headers_get(h, "Signature") || headers_get(h, "Signature-Input");
+}
+
+static bool decode(struct xfer *x) {
+    const char *coding = headers_get(&x->in, "Content-Encoding");
+    if (!coding || name_is(coding, "identity")) return true;
+    if (headers_count(&x->in, "Content-Encoding") > 1) return false;
+    struct codec *c = codec_open(coding);
+    bool ok = c && codec_feed(c, x->body.data, x->body.len, &x->plain, x->config->max_body) &&
+              codec_done(c);
+    codec_close(c);
+    return ok;
+}
+
+/* NULL: the body was understood and belongs to x->conv. */
+static const char *understand(struct xfer *x) {
+    struct chain seed = seed_of(x);
+    if (is_signed(&x->in)) return "signed";
+    if (!decode(x)) return "coding";
+    const struct buf *in = plain_of(x);
+    if (!scan_body(&x->scan, in->data, in->len, &seed)) return "not-understood";
+    if (x->scan.model)
+        snprintf(x->model, sizeof x->model, "%.*s",
+                 (int)(x->scan.model_len < 63 ? x->scan.model_len : 63), x->scan.model);
+    if (!x->serve->record) return NULL; /* --record=none: every request is on its own */
+    return record_find(x->serve->record, &x->scan, x->route.counts, &x->conv) ? NULL : "record";
+}
+
+/* What is safe when nothing may be changed. */
+static void send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    if (x->conv.first_edit)
+        (void)rewrite_send_exit(x, ctx, reason);
+    else
+        rewrite_send_original(x, reason);
+}
+
+static const char *error_reason(paucis_err err) {
+    switch (err) {
+    case PAUCIS_OK: return "nothing-to-save";
+    case PAUCIS_E_PARSE: return "not-json";
+    case PAUCIS_E_FORMAT: return "format";
+    case PAUCIS_E_NOSPACE: return "nothing-to-save";
+    case PAUCIS_E_LIMIT: return "limit";
+    case PAUCIS_E_NOMEM: return "memory";
+    case PAUCIS_E_ARG: return "options";
+    case PAUCIS_E_INVARIANT:
+    case PAUCIS_E_CALLBACK: break;
+    }
+    return "internal";
+}
+
+/* Written before it is sent. False: it could not be, and this would be the first change. */
+static bool record_edit(struct xfer *x) {
+    size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
+    if (!x->conv.id || x->route.counts) return true;
+    if (x->conv.first_edit && x->conv.first_edit <= first) return true;
+    bool was = x->conv.first_edit != 0;
+    x->conv.first_edit = first;
+    return record_put(x->serve->record, &x->conv) || was;
+}
+
+static bool asked_off(struct xfer *x) {
+    const char *h = headers_get(&x->in, "x-paucis");
+    if (!h || !name_is(h, "off")) return false;
+    if (x->conv.id && x->conv.mode == MODE_RUNS) {
+        x->conv.mode = MODE_EXIT;
+        x->conv.stopped_at = x->scan.n;
+        snprintf(x->conv.stop, sizeof x->conv.stop, "switched off by the client");
+        (void)record_put(x->serve->record, &x->conv);
+    }
+    return true;
+}
+
+static void choose(struct xfer *x, paucis_ctx *ctx) {
+    paucis_err err;
+    if (asked_off(x)) {
+        send_safe(x, ctx, "off");
+        return;
+    }
+    bool can_freeze = option_known("freeze");
+    if (x->conv.mode == MODE_ORIGINAL) {
+        rewrite_send_original(x, "stopped");
+    } else if (x->conv.mode == MODE_EXIT || (x->conv.mode == MODE_FROZEN && !can_freeze)) {
+        send_safe(x, ctx, "stopped");
+    } else if (!rewrite_render(x, ctx, &err)) {
+        send_safe(x, ctx, error_reason(err));
+    } else if (x->config->observe) {
+        rewrite_send_original(x, "observe");
+    } else if (!record_edit(x)) {
+        rewrite_send_original(x, "record");
+    } else {
+        rewrite_send_edited(x);
+    }
+}
+
+void rewrite_decide(struct xfer *x, paucis_ctx *ctx) {
+    int64_t from = now_us();
+    const char *doubt = understand(x);
+    x->stats.bytes_in = x->stats.bytes_out = plain_of(x)->len;
+    if (doubt)
+        rewrite_send_original(x, doubt);
+    else
+        choose(x, ctx);
+    x->work_us = now_us() - from;
+}
+
+/* ---- after the turn: is the provider's cache as it should be? -------------------------------- */
+
+enum { BAD_TURNS = 3, SLACK = 1024 };
+
+/* Tokens that this turn should have found in the cache, by what the turn before read and wrote. */
+static uint64_t expected(const struct conv *c) {
+    return c->written ? c->cached + c->written : c->cached ? c->prompt : 0;
+}
+
+/* What the prompt cost, and what it would have cost without paucis: the whole conversation, of
+ * which the turn before was cached if anything was. In base prices of a token. */
+static void reckon(struct xfer *x, bool warm) {
+    const struct provider_row *p = &providers[x->route.provider];
+    const struct usage *u = &x->usage;
+    double prompt = (double)usage_prompt(u), in = (double)x->stats.bytes_in;
+    double out = (double)(x->rewritten ? x->stats.bytes_out : x->stats.bytes_in);
+    double raw = out > 0 ? prompt * in / out : prompt;
+    double write = u->written ? p->write : 1;
+    x->cost = (double)u->fresh + (double)u->cached * p->read + (double)u->written * p->write;
+    double old = warm && u->cached ? (double)x->conv.raw : 0;
+    double kept = old < raw ? old : raw;
+    if (x->conv.first_edit && !x->config->observe)
+        x->saved = kept * p->read + (raw - kept) * write - x->cost;
+    x->conv.raw = (uint64_t)raw;
+}
+
+void rewrite_watch(struct xfer *x) {
+    const struct usage *u = &x->usage;
+    struct conv *c = &x->conv;
+    if (!u->seen || x->status != 200 || x->route.counts) return;
+    int64_t now = (int64_t)time(NULL);
+    unsigned ttl = providers[x->route.provider].ttl;
+    bool warm =
+        c->last && (ttl == 0 || now - c->last < (int64_t)ttl) && strcmp(c->model, x->model) == 0;
+    reckon(x, warm);
+    if (!c->id) return;
+    if (warm && x->rewritten && u->has_cache)
+        c->bad_turns = u->cached + SLACK < expected(c) / 4 * 3 ? c->bad_turns + 1 : 0;
+    c->prompt = usage_prompt(u);
+    c->cached = u->cached;
+    c->written = u->written;
+    c->last = now;
+    memcpy(c->model, x->model, sizeof c->model);
+    (void)record_turn(x->serve->record, c);
+    if (c->bad_turns < BAD_TURNS || c->mode != MODE_RUNS) return;
+    c->mode = MODE_FROZEN;
+    c->stopped_at = x->scan.n;
+    snprintf(c->stop, sizeof c->stop, "fewer cached tokens than expected, %d turns in a row",
+             BAD_TURNS);
+    (void)record_put(x->serve->record, c);
+}
