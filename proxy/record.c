@@ -24,7 +24,7 @@
 enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
 
 static const char schema[] =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000;"
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
     "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
     " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
     " written INT, raw INT, bad INT, last INT, model TEXT, used INT);"
@@ -252,7 +252,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
     pthread_mutex_lock(&r->lock);
-    bool ok = sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+    bool ok = sqlite3_exec(r->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
     ok = ok && find(r, s, peek, c);
     ok = sqlite3_exec(r->db, ok ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK && ok;
     if (!ok && !sqlite3_get_autocommit(r->db)) sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);

@@ -55,13 +55,14 @@ class Upstream:
 class Serve:
     """`paucis serve` on a free port."""
 
-    def __init__(self, upstream, *flags, record=None, listen="127.0.0.1:0", prefix=()):
+    def __init__(self, upstream, *flags, record=None, listen="127.0.0.1:0",
+                 decide=("-s", "snippet"), prefix=()):  # a strategy that shortens what tests send
         self.dir = tempfile.mkdtemp(prefix="paucis-test-")
         self.record = record or os.path.join(self.dir, "record.db")
         self.log = open(os.path.join(self.dir, "log"), "w+")
         url = upstream.url if hasattr(upstream, "url") else upstream
         command = [*prefix, PAUCIS, "serve", "--listen", listen, "--upstream", url, "--record",
-                   self.record, "-s", "snippet", *flags]  # a strategy that shortens what tests send
+                   self.record, *decide, *flags]
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         self.port = self.wait_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -124,7 +125,7 @@ def raw(port, data, timeout=5, half_close=False):
             if not piece:
                 return got
             got += piece
-    except (socket.timeout, ConnectionError):
+    except OSError:
         return got
     finally:
         s.close()

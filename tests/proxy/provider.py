@@ -36,6 +36,7 @@ class Provider:
         self.seen = []  # (method, path, headers, body)
         self.refused = []  # reasons
         self.cache = set()
+        self.caching = True
         self.bill = {"fresh": 0, "cached": 0, "written": 0, "requests": 0}
         self.aborted = 0  # clients that left in mid-answer
         self.open = 0
@@ -237,7 +238,8 @@ class Provider:
             keys.append(digest.hexdigest())
             if keys[-1] in self.cache:
                 best = total
-        self.cache.update(keys)
+        if self.caching:
+            self.cache.update(keys)
         new = total - best
         written = new if fmt == "anthropic" else 0
         self.bill["requests"] += 1
