@@ -98,7 +98,7 @@ static enum MHD_Result answer(struct xfer *x) {
     }
     uint64_t size = x->length >= 0 ? (uint64_t)x->length : MHD_SIZE_UNKNOWN;
     struct MHD_Response *r =
-        MHD_create_response_from_callback(size, PIPE_LOW, read_answer, x, NULL);
+        MHD_create_response_from_callback(size, ANSWER_PIECE, read_answer, x, NULL);
     if (!r) return MHD_NO;
     for (size_t i = 0; i < x->out.n; i++)
         if (!headers_hop(&x->out, x->out.at[i].name) &&
@@ -159,7 +159,7 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
     bool large = v.length > 0 && (uint64_t)v.length > x->config->max_body;
     if (large) x->reason = "size";
     x->streamed = !x->route.format || large;
-    if (!x->streamed && v.length > 0 && !buf_reserve(&x->body, (size_t)v.length))
+    if (!x->streamed && v.length > 0 && !spare_take(&x->body, (size_t)v.length))
         return refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory", true);
     if (x->streamed) {
         watch(x);

@@ -26,7 +26,8 @@
 enum {
     PIPE_HIGH = 64 * 1024,      /* a pipe this full stops its writer: a stream's share of memory */
     PIPE_LOW = 16 * 1024,       /* and this empty starts it again: not a wake-up for every byte */
-    HEAD_POOL = 48 * 1024,      /* what libmicrohttpd may use a connection; bounds the headers */
+    HEAD_POOL = 64 * 1024,      /* what libmicrohttpd may use a connection; bounds the headers */
+    ANSWER_PIECE = 8 * 1024,    /* of an answer handed to libmicrohttpd at a time */
     HELD_MAX = 1024 * 1024,     /* an error answer longer than this is passed on unread */
     MAX_HEADERS = 256,          /* a request with more is refused */
     MAX_CONNECTIONS = 16 * 1024 /* clients at once; more wait in the kernel's queue */
@@ -66,6 +67,12 @@ struct pipe {
 size_t pipe_len(const struct pipe *p);
 size_t pipe_take(struct pipe *p, char *to, size_t max);
 void pipe_free(struct pipe *p);
+
+/* ---- spare.c: large buffers, kept for the next body ------------------------------------------ */
+
+bool spare_take(struct buf *b, size_t size); /* empty, with room for size bytes */
+void spare_give(struct buf *b);              /* b is then empty */
+void spare_free(void);
 
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 

@@ -100,10 +100,10 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     struct extra e = {0};
     record_options(x, &e);
     paucis_kv *kv = malloc((base->nkv + e.n + 1) * sizeof *kv);
-    x->edited.len = 0;
+    spare_give(&x->edited);
     x->what[0] = '\0';
     *err = PAUCIS_E_NOMEM;
-    if (!ctx || !kv || !buf_reserve(&x->edited, in->len)) {
+    if (!ctx || !kv || !spare_take(&x->edited, in->len)) {
         free(kv);
         return false;
     }

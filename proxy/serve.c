@@ -42,6 +42,7 @@ static void use_limits(void) {
 static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
+    spare_free();
     config_free(atomic_load(&s->config));
     free(s);
     curl_global_cleanup();

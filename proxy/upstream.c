@@ -96,10 +96,13 @@ static void add_line(struct xfer *x, const char *line, size_t n) {
 
 /* The bodies are kept for the ladder; once the answer stands they are only weight. */
 static void forget_bodies(struct xfer *x) {
-    buf_free(&x->body);
-    buf_free(&x->plain);
-    buf_free(&x->edited);
+    spare_give(&x->body);
+    spare_give(&x->plain);
+    spare_give(&x->edited);
     x->send = NULL;
+    size_t n = x->scan.n;
+    scan_free(&x->scan);
+    x->scan.n = n; /* the number is still wanted */
 }
 
 /* An answer that refuses what we changed is first shown to the ladder. */
@@ -296,7 +299,7 @@ static void start(struct loop *l, struct xfer *x) {
         set_common(x->config, e, x->route.url);
         curl_easy_setopt(e, CURLOPT_HTTPHEADER, x->list);
         curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 16384L);
-        curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, 32768L);
+        curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, x->send_len < 256 * 1024 ? 16384L : 32768L);
         curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
         curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
         curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_data);

@@ -40,9 +40,9 @@ void xfer_drop(struct xfer *x) {
     atomic_fetch_sub(&x->serve->active, 1);
     headers_free(&x->in);
     headers_free(&x->out);
-    buf_free(&x->body);
-    buf_free(&x->plain);
-    buf_free(&x->edited);
+    spare_give(&x->body);
+    spare_give(&x->plain);
+    spare_give(&x->edited);
     scan_free(&x->scan);
     pipe_free(&x->up);
     pipe_free(&x->down);
