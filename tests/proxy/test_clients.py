@@ -1,0 +1,86 @@
+"""The official SDKs, through the proxy and directly: the same answers, no rule broken, fewer bytes.
+
+The packages are installed by name into a cache folder; where that cannot be done the test is skipped.
+PAUCIS_CLIENTS names a folder that already has node_modules/ and python/ (a virtual environment).
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+from harness import LONG, PAUCIS, SANITIZED, Serve, Upstream, run_tests
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clients")
+CACHE = os.environ.get("PAUCIS_CLIENTS") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "paucis-test-clients")
+TURNS = 60 if LONG else 20
+STABLE = b"stable" in subprocess.run([PAUCIS, "list", "policies"], capture_output=True).stdout
+DECIDE = ("-p", "stable") if STABLE else ("-s", "snippet", "-O", "step=12")
+NODE = ("openai-chat", "openai-responses", "anthropic", "gemini", "ai-openai", "ai-anthropic")
+PYTHON = ("py-openai", "py-anthropic")
+
+
+def install():
+    os.makedirs(CACHE, exist_ok=True)
+    have_node = have_python = False
+    if shutil.which("npm"):
+        modules = os.path.join(CACHE, "node_modules")
+        if not os.path.isdir(os.path.join(modules, "openai")):
+            shutil.copy(os.path.join(HERE, "package.json"), CACHE)
+            subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=CACHE,
+                           capture_output=True, timeout=240)
+        have_node = os.path.isdir(os.path.join(modules, "openai"))
+    env = os.path.join(CACHE, "python")
+    if not os.path.exists(os.path.join(env, "ready")):
+        ok = subprocess.run([sys.executable, "-m", "venv", env], capture_output=True).returncode == 0
+        ok = ok and subprocess.run([os.path.join(env, "bin", "pip"), "install", "-q", "openai", "anthropic"],
+                                   capture_output=True, timeout=240).returncode == 0
+        if ok:
+            open(os.path.join(env, "ready"), "w").close()
+    have_python = os.path.exists(os.path.join(env, "ready"))
+    return have_node, have_python
+
+
+def talk(client, base, mode):
+    if client in NODE:
+        shutil.copy(os.path.join(HERE, "sdk.mjs"), CACHE)  # it finds its packages from where it lies
+        command = ["node", os.path.join(CACHE, "sdk.mjs")]
+    else:
+        command = [os.path.join(CACHE, "python", "bin", "python"), os.path.join(HERE, "sdk.py")]
+    environment = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
+    r = subprocess.run([*command, client, base, mode], capture_output=True, timeout=240, env=environment)
+    assert r.returncode == 0, r.stderr.decode()[-2000:]
+    return r.stdout
+
+
+def compare(client, mode):
+    direct, through = Upstream(turns=TURNS), Upstream(turns=TURNS)
+    s = Serve(through, "-q", decide=DECIDE)
+    wanted, got = talk(client, direct.url, mode), talk(client, s.url, mode)
+    assert wanted.count(b"\n") == TURNS + 1, wanted[-500:]
+    assert got == wanted, (client, mode)
+    assert not through.provider.refused, through.provider.refused[:3]
+    sizes = [sum(len(body) for _, _, _, body in u.provider.seen) for u in (direct, through)]
+    assert sizes[1] < sizes[0], sizes
+    print(f"     {client} {mode}: {sizes[0]} -> {sizes[1]} bytes, bill {through.provider.bill}")
+    s.stop()
+
+
+def make(client, mode):
+    return lambda: compare(client, mode)
+
+
+if __name__ == "__main__":
+    node, python = install()
+    if not node:
+        print("the npm packages cannot be had: node clients are skipped")
+    if not python:
+        print("the PyPI packages cannot be had: Python clients are skipped")
+    tests = {}
+    for name in (NODE if node else ()) + (PYTHON if python else ()):
+        for how in ("whole", "stream"):
+            if LONG or not SANITIZED or how == "stream":
+                tests[f"test_{name}_{how}"] = make(name, how)
+    if not tests:
+        sys.exit(77)
+    run_tests(tests)
