@@ -1,14 +1,14 @@
-/* A load for `paucis serve`: a fast stand-in provider, and clients that measure the time to the first
- * byte of the answer.
+/* A load for `paucis serve`: a fast stand-in provider, and clients that measure the time to the
+ * first byte of the answer.
  *
  *   proxy_load serve PORT                       answers every request with a short event stream
  *   proxy_load closed PORT FILE N CLIENTS       N requests as fast as they go: requests a second
  *   proxy_load open PORT FILE N RATE CLIENTS    N requests at fixed times: p50, p99, max in ms
- *   proxy_load hold PORT FILE STREAMS SECONDS   keeps streams open that send nothing after their head
+ *   proxy_load hold PORT FILE STREAMS SECONDS   keeps streams open that send nothing more
  *
- * In an open loop a request's time counts from when it was due, not from when a free client got to
- * it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's number. A
- * request whose path is /hold gets its head and one event, and nothing more. */
+ * In an open loop a request's time counts from when it was due, not from when a free client got
+ * to it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's
+ * number. A request whose path is /hold gets its head and one event, and nothing more. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void small_threads(pthread_attr_t *a) {
     pthread_attr_setdetachstate(a, PTHREAD_CREATE_DETACHED);
 }
 
-/* ---- the provider --------------------------------------------------------------------------- */
+/* ---- the provider ---------------------------------------------------------------------------- */
 
 static int send_all(int fd, const char *p, size_t n) {
     while (n > 0) {
@@ -112,7 +112,7 @@ static void serve(int port) {
     }
 }
 
-/* ---- the clients ---------------------------------------------------------------------------- */
+/* ---- the clients ----------------------------------------------------------------------------- */
 
 static struct {
     int port;

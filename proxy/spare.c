@@ -1,6 +1,6 @@
-/* Large buffers, kept for the next body. A fresh one of some megabytes costs as much time in page
- * faults as reading it does; a handful of old ones, warm in the cache, costs none. What is more than
- * a little goes back to the system. */
+/* Large buffers, kept for the next body. A fresh one of some megabytes costs as much time in
+ * page faults as reading it does; a handful of old ones, warm in the cache, costs none. What is
+ * more than a little goes back to the system. */
 #include "proxy.h"
 
 #include <stdlib.h>

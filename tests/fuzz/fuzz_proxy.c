@@ -1,6 +1,6 @@
-/* Everything in the proxy that reads bytes from outside: content codings, the listener that walks over
- * answers, the scanner of bodies. The first byte chooses. What must hold: the same bytes in other
- * pieces give the same result, bounds are kept, positions are in order. */
+/* Everything in the proxy that reads bytes from outside: content codings, the listener that
+ * walks over answers, the scanner of bodies. The first byte chooses. What must hold: the same
+ * bytes in other pieces give the same result, bounds are kept, positions are in order. */
 #include "proxy.h"
 
 #include <assert.h>

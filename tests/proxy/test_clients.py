@@ -1,44 +1,17 @@
-"""The official SDKs, through the proxy and directly: the same answers, no rule broken, fewer bytes.
-
-The packages are installed by name into a cache folder; where that cannot be done the test is skipped.
-PAUCIS_CLIENTS names a folder that already has node_modules/ and python/ (a virtual environment).
-"""
+"""The official SDKs, through the proxy and directly: the same answers, no rule broken, fewer bytes."""
 import os
 import shutil
 import subprocess
 import sys
 
 from harness import LONG, PAUCIS, SANITIZED, Serve, Upstream, run_tests
+from packages import CACHE, HERE, install
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clients")
-CACHE = os.environ.get("PAUCIS_CLIENTS") or os.path.join(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "paucis-test-clients")
 TURNS = 60 if LONG else 20
 STABLE = b"stable" in subprocess.run([PAUCIS, "list", "policies"], capture_output=True).stdout
 DECIDE = ("-p", "stable") if STABLE else ("-s", "snippet", "-O", "step=12")
 NODE = ("openai-chat", "openai-responses", "anthropic", "gemini", "ai-openai", "ai-anthropic")
 PYTHON = ("py-openai", "py-anthropic")
-
-
-def install():
-    os.makedirs(CACHE, exist_ok=True)
-    have_node = have_python = False
-    if shutil.which("npm"):
-        modules = os.path.join(CACHE, "node_modules")
-        if not os.path.isdir(os.path.join(modules, "openai")):
-            shutil.copy(os.path.join(HERE, "package.json"), CACHE)
-            subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=CACHE,
-                           capture_output=True, timeout=240)
-        have_node = os.path.isdir(os.path.join(modules, "openai"))
-    env = os.path.join(CACHE, "python")
-    if not os.path.exists(os.path.join(env, "ready")):
-        ok = subprocess.run([sys.executable, "-m", "venv", env], capture_output=True).returncode == 0
-        ok = ok and subprocess.run([os.path.join(env, "bin", "pip"), "install", "-q", "openai", "anthropic"],
-                                   capture_output=True, timeout=240).returncode == 0
-        if ok:
-            open(os.path.join(env, "ready"), "w").close()
-    have_python = os.path.exists(os.path.join(env, "ready"))
-    return have_node, have_python
 
 
 def talk(client, base, mode):
