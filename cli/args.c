@@ -40,11 +40,13 @@ const char *words_at(enum words w, size_t i) {
     static table_fn *const tables[] = {[WORDS_FORMAT] = paucis_format_at,
                                        [WORDS_POLICY] = paucis_policy_at,
                                        [WORDS_STRATEGY] = paucis_strategy_at,
+                                       [WORDS_LEVEL] = paucis_level_at,
+                                       [WORDS_PRICE] = price_row,
                                        [WORDS_OPTION] = paucis_option_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
-    static const char *const listed[] = {"formats", "policies", "strategies", "options",
-                                         "rules",   "kernels",  NULL};
+    static const char *const listed[] = {"formats", "policies", "levels", "forms",   "strategies",
+                                         "prices",  "options",  "rules",  "kernels", NULL};
     static const char *const *const lists[] = {
         [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;
@@ -126,6 +128,7 @@ static bool add_option(struct args *a, const char *value) {
 static bool set_flag(struct args *a, const struct flag *f, const char *value) {
     a->count[f - flags]++;
     a->value[f - flags] = value;
+    if (value) a->given[a->ngiven++] = (struct given){(enum flag_id)(f - flags), value};
     return f->arg != ARG_MANY || add_option(a, value);
 }
 
@@ -234,8 +237,10 @@ static bool fits(const struct args *a) {
             usage_error("command '%s' takes no option '--%s'", a->command->name, f->name);
             return false;
         }
-        bool one_word =
-            f->words == WORDS_FORMAT || f->words == WORDS_POLICY || f->words == WORDS_COLOR;
+        bool one_word = f->words == WORDS_FORMAT || f->words == WORDS_POLICY ||
+                        f->words == WORDS_LEVEL || f->words == WORDS_COLOR;
+        /* replay has policies of its own, and takes lists */
+        if (i == FLAG_POLICY && a->command == &commands[CMD_replay]) continue;
         if (one_word && a->value[i] && !known_word(f->words, f->name, a->value[i])) return false;
     }
     return true;
@@ -246,7 +251,8 @@ bool args_parse(struct args *a, int argc, char **argv) {
     *a = (struct args){0};
     a->kv = calloc(n, sizeof *a->kv);
     a->operands = calloc(n, sizeof *a->operands);
-    if (!a->kv || !a->operands) {
+    a->given = calloc(n, sizeof *a->given);
+    if (!a->kv || !a->operands || !a->given) {
         complain("out of memory");
         return false;
     }
@@ -272,6 +278,7 @@ void args_free(struct args *a) {
     while (a->kv && a->nkv > 0) free((void *)(uintptr_t)a->kv[--a->nkv].key);
     free(a->kv);
     free((void *)a->operands);
+    free(a->given);
 }
 
 bool args_file(const struct args *a, const char **file) {

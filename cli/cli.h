@@ -75,6 +75,8 @@ enum words {
     WORDS_FORMAT,
     WORDS_POLICY,
     WORDS_STRATEGY,
+    WORDS_LEVEL,
+    WORDS_PRICE,
     WORDS_OPTION,
     WORDS_TABLE,
     WORDS_COMMAND,
@@ -108,6 +110,11 @@ struct args {
     size_t nkv;
     const char **operands;
     size_t noperands;
+    struct given { /* every flag with a value, in order, for those that may be repeated */
+        enum flag_id flag;
+        const char *value;
+    } * given;
+    size_t ngiven;
 };
 
 extern const struct command commands[CMD_COUNT];
@@ -131,6 +138,7 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* 
 #include "commands.def"
 #undef COMMAND
 
+const paucis_info *price_row(size_t i); /* a row of the price table in words */
 void help_main(struct buf *b);
 void help_command(struct buf *b, const struct command *c);
 void version_text(struct buf *b, bool more);
@@ -146,6 +154,7 @@ enum { TALLIES = 32 }; /* more strategies than there are */
 
 struct settings {
     paucis_opts opts;
+    paucis_price price;  /* --price FILE */
     bool budget_runs;    /* compact_to_budget was named, by -s or -p */
     bool stats, verbose; /* --stats, -v */
     bool keep_going, strict_budget;
@@ -153,6 +162,8 @@ struct settings {
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
 bool settings_read(struct settings *s, const struct args *a);
+/* A price row by its name, or FILE or FILE:NAME, which is read into *read. False: reported. */
+bool price_find(const char *text, const paucis_price **named, paucis_price *read);
 bool parse_count(const char *text, uint64_t *out); /* digits, then K or M */
 
 void tally_log(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);

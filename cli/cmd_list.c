@@ -1,13 +1,29 @@
 /* paucis list: the tables of the library, for people and as JSON. */
 #include "cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef const paucis_info *list_fn(size_t i);
 
 /* In the order of the words of WORDS_TABLE. */
-static list_fn *const lists[] = {paucis_format_at, paucis_policy_at, paucis_strategy_at,
-                                 paucis_option_at, paucis_rule_at,   paucis_kernel_at};
+static list_fn *const lists[] = {paucis_format_at, paucis_policy_at,   paucis_level_at,
+                                 paucis_form_at,   paucis_strategy_at, price_row,
+                                 paucis_option_at, paucis_rule_at,     paucis_kernel_at};
+
+/* Good until the next call. */
+const paucis_info *price_row(size_t i) {
+    static const char *const match[] = {"no cache", "longest prefix", "breakpoints"};
+    static char text[160];
+    static paucis_info row;
+    const paucis_price *p = paucis_price_at(i);
+    if (!p) return NULL;
+    snprintf(text, sizeof text, "read %g, write %g; %s; from %u tokens, kept %u s (as of %s)",
+             p->read / 1000.0, p->write / 1000.0, match[p->match], p->minimum, p->ttl_s,
+             paucis_prices_as_of());
+    row = (paucis_info){.name = p->name, .summary = text};
+    return &row;
+}
 
 static void list_json(struct buf *b, const char *name, list_fn *at) {
     const paucis_info *row;

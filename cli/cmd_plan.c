@@ -31,6 +31,17 @@ static void edit_json(struct buf *b, const paucis_edit *e) {
     buf_str(b, "}\n");
 }
 
+static void cut_json(struct buf *b, const paucis_cut *c) {
+    buf_fmt(b, "{\"op\":\"%s\",\"message\":%zu,\"messages\":%zu,\"forced\":%s",
+            c->planned ? "next-cut" : "cut", c->message, c->messages, c->forced ? "true" : "false");
+    buf_fmt(b, ",\"rent\":%" PRIu64 ",\"price\":%" PRIu64 ",\"saved\":%" PRIu64 ",\"break_even\":",
+            c->rent / 1000, c->price / 1000, c->saved);
+    if (c->break_even == UINT64_MAX)
+        buf_str(b, "null}\n");
+    else
+        buf_fmt(b, "%" PRIu64 "}\n", c->break_even);
+}
+
 /* ---- for people ----------------------------------------------------------------------------- */
 
 enum { SHOWN_HEAD = 3, SHOWN_TAIL = 1, SHOWN_WIDTH = 96 };
@@ -189,6 +200,24 @@ static int by_message(const void *x, const void *y) {
     return a->edit < b->edit ? -1 : a->edit > b->edit;
 }
 
+/* Money as tokens at the base price. */
+static void cuts_human(struct buf *b, const struct paint *c, const paucis_ctx *ctx) {
+    paucis_cut cut;
+    for (size_t i = 0; paucis_plan_cut(ctx, i, &cut) == PAUCIS_OK; i++) {
+        buf_fmt(b, "%s%s at message %zu%s", c->head, cut.planned ? "next cut" : "cut", cut.message,
+                c->off);
+        if (!cut.planned) buf_fmt(b, ", made by the request of %zu messages", cut.messages);
+        if (cut.forced) buf_str(b, ", forced by the budget");
+        buf_fmt(b,
+                "\n    rent so far %" PRIu64 ", price %" PRIu64 ", saves %" PRIu64
+                " tokens a request",
+                cut.rent / 1000, cut.price / 1000, cut.saved);
+        if (cut.break_even != UINT64_MAX)
+            buf_fmt(b, ", pays for itself in %" PRIu64 " requests", cut.break_even);
+        buf_str(b, "\n");
+    }
+}
+
 static void plan_human(struct buf *b, const struct paint *c, const paucis_ctx *ctx, size_t nedits,
                        const char *body, const paucis_stats *st) {
     struct place *order = calloc(nedits + 1, sizeof *order);
@@ -210,6 +239,7 @@ static void plan_human(struct buf *b, const struct paint *c, const paucis_ctx *c
         edit_human(b, c, body, &e);
     }
     free(order);
+    cuts_human(b, c, ctx);
     buf_fmt(b, "%s%zu edits, %" PRIu64 " -> %" PRIu64 " bytes%s\n", c->head, nedits, st->bytes_in,
             st->bytes_out, c->off);
 }
@@ -247,6 +277,9 @@ static int plan_body(const struct args *a, const struct settings *s, const struc
             paucis_plan_get(ctx, i, &edit);
             edit_json(&b, &edit);
         }
+        paucis_cut cut;
+        for (size_t i = 0; !a->count[FLAG_HUMAN] && !paucis_plan_cut(ctx, i, &cut); i++)
+            cut_json(&b, &cut);
         code = output_text(a, &b);
     }
     paucis_ctx_free(ctx);

@@ -75,6 +75,41 @@ static bool values_fit(const paucis_opts *opts) {
     return fits;
 }
 
+/* A row of a file: FILE has its first, FILE:NAME another. */
+static bool price_file(const char *text, paucis_price *out) {
+    struct buf file = {0};
+    paucis_ctx *ctx = NULL;
+    paucis_error e = {PAUCIS_OK, "", 0};
+    const char *colon = strrchr(text, ':');
+    static char path[4096]; /* the name in *out lies behind it */
+    size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    if (n >= sizeof path / 2) return usage_error("no price '%s'", text), false;
+    memcpy(path, text, n);
+    path[n] = 0;
+    if (access(path, R_OK) != 0) return usage_error("no price '%s'", text), false;
+    if (!input_file(path, &file)) return false;
+    e.code = paucis_ctx_new(&ctx, NULL);
+    if (!e.code)
+        e.code = paucis_price_parse(ctx, file.data, file.len, colon ? colon + 1 : NULL, out, &e);
+    if (e.code) usage_error("price '%s': %s", text, e.msg);
+    snprintf(path, sizeof path, "%s", e.code ? "" : out->name);
+    out->name = path;
+    paucis_ctx_free(ctx);
+    buf_free(&file);
+    return !e.code;
+}
+
+bool price_find(const char *text, const paucis_price **named, paucis_price *read) {
+    for (size_t i = 0; (*named = paucis_price_at(i)); i++)
+        if (strcmp((*named)->name, text) == 0) return true;
+    *named = read;
+    return price_file(text, read);
+}
+
+static bool price_read(struct settings *s, const char *text) {
+    return !text || price_find(text, &s->opts.price, &s->price);
+}
+
 bool settings_read(struct settings *s, const struct args *a) {
     bool budget = false;
     *s = (struct settings){0};
@@ -85,7 +120,9 @@ bool settings_read(struct settings *s, const struct args *a) {
         usage_error("--strategy and --policy exclude each other");
         return false;
     }
-    if (count && !parse_count(count, &s->opts.budget_tokens)) {
+    if (count && strcmp(count, "auto") == 0)
+        s->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
+    else if (count && !parse_count(count, &s->opts.budget_tokens)) {
         usage_error("budget '%s' is not a number of tokens", count);
         return false;
     }
@@ -94,6 +131,8 @@ bool settings_read(struct settings *s, const struct args *a) {
         usage_error("compact_to_budget needs --budget");
         return false;
     }
+    if (!price_read(s, a->value[FLAG_PRICE])) return false;
+    s->opts.level = a->value[FLAG_LEVEL];
     s->opts.format = a->value[FLAG_FORMAT];
     s->opts.policy = policy;
     s->opts.strategies = a->value[FLAG_STRATEGY];
@@ -210,11 +249,9 @@ static void stats_body(struct buf *b, const struct settings *s, const paucis_sta
     else
         number(b, "first_changed_byte", st->first_changed_byte);
     boolean(b, "budget_met", st->budget_met);
-    /* The policies of this version rewrite no sent history on purpose: there are no cuts to count,
-     * and there has been one way of rendering. */
-    number(b, "cuts", 0);
-    boolean(b, "cut_now", false);
-    number(b, "render", 1);
+    number(b, "cuts", st->cuts);
+    boolean(b, "cut_now", st->cut_now);
+    number(b, "render", st->render);
     number(b, "breaks", st->breaks);
     bool classic = st->policy && strcmp(st->policy, "classic") == 0;
     bool budget = s->budget_runs || (st->policy && strcmp(st->policy, "budget") == 0);

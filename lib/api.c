@@ -1,11 +1,16 @@
-/* The only file that implements paucis.h: checks arguments, runs the stages in order, hands out
+/* Implements paucis.h but for sessions: checks arguments, runs the stages in order, hands out
  * results. One direction: json -> format -> view -> policy -> check -> write. */
 #include <stdlib.h>
 
+#include "api.h"
 #include "core/os.h"
 #include "json/json_pointer.h"
+#include "plan/price_file.h"
 #include "plan/run.h"
 #include "write/write.h"
+
+/* The way the stable policy renders. A change of forms or decisions is a new number. */
+#define RENDER 1
 
 /* A body that has been read. */
 struct document {
@@ -19,9 +24,13 @@ struct paucis_ctx {
     struct json_name_table names;
     struct arena arena;         /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
+    struct fold fold;           /* the stable policy's */
     struct check check, after;  /* of the body as it came, and of the view with its edits */
+    struct fold_cut outlook;    /* the next cut, after paucis_plan */
+    bool folded;                /* the last call was decided by the fold */
     struct splices splices;
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
+    VEC(paucis_part) read; /* as little */
     VEC(char) out;
 };
 
@@ -74,7 +83,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     memset(*out, 0, sizeof **out);
     paucis_ctx *c = *out;
     c->mem = mem;
-    c->arena.mem = &c->mem;
+    c->arena.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;
@@ -94,9 +103,11 @@ void paucis_ctx_free(paucis_ctx *c) {
     if (!c) return;
     document_free(&c->doc, &c->mem);
     document_free(&c->other, &c->mem);
+    paucis__fold_free(&c->fold);
     VEC_FREE(&c->mem, c->check.breaks);
     VEC_FREE(&c->mem, c->after.breaks);
     VEC_FREE(&c->mem, c->plan);
+    VEC_FREE(&c->mem, c->read);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
     paucis__arena_free(&c->arena);
@@ -124,9 +135,8 @@ static bool api_opts(paucis_opts *mine, const paucis_opts *given) {
     return given->size >= sizeof given->size;
 }
 
-/* The caller's options as this version knows them, and what they mean. */
-static paucis_err api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
-                               paucis_error *e) {
+paucis_err paucis__api_settings(struct settings *s, paucis_opts *mine, const paucis_opts *given,
+                                paucis_error *e) {
     if (!api_opts(mine, given)) return api_fail(e, PAUCIS_E_ARG, "paucis_opts of an unknown size");
     return paucis__settings_read(s, mine, e);
 }
@@ -162,7 +172,7 @@ static paucis_err api_read(paucis_ctx *c, struct document *d, const struct setti
 /* Whether this failure to read still lets the body pass unchanged. */
 static bool api_may_pass(const paucis_ctx *c, paucis_err err, const struct settings *s) {
     bool well_formed = err == PAUCIS_E_FORMAT || (err == PAUCIS_E_LIMIT && c->doc.view.format);
-    return well_formed && (!s->count || (s->flags & PAUCIS_PASS_THROUGH));
+    return well_formed && (!settings_edit(s) || (s->flags & PAUCIS_PASS_THROUGH));
 }
 
 static void api_count(paucis_stats *st, const struct settings *s, const struct counts *counts,
@@ -192,7 +202,7 @@ static size_t api_edits(const struct view *v) {
 }
 
 /* Strategies, rules and splices over a view that has been read. */
-static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_opts *o,
+static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *o,
                           paucis_stats *st) {
     struct view *v = &c->doc.view;
     struct counts counts[MAX_STRATEGIES];
@@ -200,16 +210,22 @@ static paucis_err api_run(paucis_ctx *c, const struct settings *s, const paucis_
     st->messages_in = st->messages_out = v->order.count;
     if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
     bool all = s->flags & PAUCIS_WITH_BREAKS;
-    if (s->count || all) {
+    if (settings_edit(s) || all) {
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
         st->breaks = c->check.total;
     }
+    if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
-    if (!s->count) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, s, counts));
+    if (!settings_edit(s)) return PAUCIS_OK;
+    c->folded = settings_fold(s);
+    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
     if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
     api_count(st, s, counts, o);
+    if (settings_fold(s)) {
+        st->cuts = c->fold.cuts.count;
+        st->cut_now = c->fold.cut.part != SIZE_MAX;
+    }
     st->edits = api_edits(v);
     st->bytes_out = c->splices.size;
     st->messages_out = v->order.count;
@@ -226,11 +242,13 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     c->plan.count = 0;
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
-    PAUCIS_TRY(api_settings(&s, &o, given, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
+    st->render = RENDER;
+    c->folded = false;
     c->splices.list.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
@@ -244,13 +262,38 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     return PAUCIS_OK;
 }
 
+/* ---- prices -------------------------------------------------------------------------------- */
+
+paucis_err paucis_price_parse(paucis_ctx *c, const char *json, size_t n, const char *name,
+                              paucis_price *out, paucis_error *e) {
+    paucis_error error;
+    const char *what;
+    size_t node;
+    if (!e) e = &error;
+    if (!c || !out || (!json && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    paucis__arena_reset(&c->arena);
+    paucis__view_clear(&c->doc.view);
+    PAUCIS_TRY(paucis__json_read(&c->doc.json, &c->mem, NULL, json, n, e));
+    c->doc.view.j = &c->doc.json;
+    paucis_err err = paucis__price_read(&c->doc.json, name, out, &node, &what);
+    if (err) return api_fail(e, err, what);
+    struct span text = paucis__view_string(&c->doc.view, node);
+    char *copy = text.at ? paucis__arena_alloc(&c->arena, text.len + 1) : NULL;
+    if (!copy) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    memcpy(copy, text.at, text.len);
+    copy[text.len] = 0;
+    out->name = copy;
+    return PAUCIS_OK;
+}
+
 /* ---- compact ------------------------------------------------------------------------------- */
 
 size_t paucis_bound(size_t n, const paucis_opts *given) {
     struct settings s;
     paucis_opts o;
     paucis_error e;
-    if (api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
+    if (paucis__api_settings(&s, &o, given, &e) || !s.count || !s.common[COMMON_GROW]) return n;
     /* The most that classic edits can add is a marker with an id for every part, each byte of it
      * escaped; a part takes at least 11 bytes of JSON. */
     size_t parts = n / 11 + 1, marker = 6 * (MAX_MARKER_ID + 256);
@@ -362,6 +405,7 @@ paucis_err paucis_plan(paucis_ctx *c, const char *in, size_t n, const paucis_opt
         c->plan.count = 0;
         return api_fail(e, err, "out of memory");
     }
+    if (c->folded) c->outlook = paucis__fold_outlook(&c->fold);
     *nedits = c->plan.count;
     stats.peak_alloc = c->mem.peak;
     api_give_stats(st, &stats);
@@ -372,6 +416,106 @@ paucis_err paucis_plan_get(const paucis_ctx *c, size_t i, paucis_edit *out) {
     if (out) *out = (paucis_edit){0};
     if (!c || !out || i >= c->plan.count) return PAUCIS_E_ARG;
     *out = c->plan.at[i];
+    return PAUCIS_OK;
+}
+
+static paucis_cut api_cut(const struct fold *f, const struct fold_cut *c, bool planned) {
+    uint64_t rate = f->limits.price.read * (uint64_t)(c->saved > 0 ? c->saved : 0);
+    return (paucis_cut){.message = f->parts.at[c->part].message,
+                        .messages = c->messages,
+                        .forced = c->forced,
+                        .planned = planned,
+                        .rent = (uint64_t)c->rent,
+                        .price = c->price > 0 ? (uint64_t)c->price : 0,
+                        .saved = c->saved > 0 ? (uint64_t)c->saved : 0,
+                        .break_even = !rate           ? UINT64_MAX
+                                      : c->price <= 0 ? 0
+                                                      : ((uint64_t)c->price + rate - 1) / rate};
+}
+
+paucis_err paucis_plan_cut(const paucis_ctx *c, size_t i, paucis_cut *out) {
+    if (!c || !out || !c->folded || i > c->fold.cuts.count) return PAUCIS_E_ARG;
+    bool planned = i == c->fold.cuts.count;
+    if (planned && c->outlook.part == SIZE_MAX) return PAUCIS_E_ARG;
+    *out = api_cut(&c->fold, planned ? &c->outlook : &c->fold.cuts.at[i], planned);
+    return PAUCIS_OK;
+}
+
+/* ---- read ---------------------------------------------------------------------------------- */
+
+/* The blocks of a result joined by newlines, for readers who look at lines. */
+static paucis_err api_part_text(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE) {
+        *text = json_raw(v->j, p->node);
+        return PAUCIS_OK;
+    }
+    if (p->kind != PART_RESULT || p->nslots < 2) return paucis__view_text(v, part, text);
+    char *joined = paucis__arena_alloc(v->arena, paucis__view_original_len(v, part) + p->nslots);
+    size_t n = 0;
+    if (!joined) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < p->nslots; i++) {
+        struct span block = paucis__view_string(v, v->slots.at[p->slot + i].node);
+        if (!block.at) return PAUCIS_E_NOMEM;
+        if (i) joined[n++] = '\n';
+        memcpy(joined + n, block.at, block.len);
+        n += block.len;
+    }
+    *text = span_of(joined, n);
+    return PAUCIS_OK;
+}
+
+static paucis_err api_part(paucis_ctx *c, size_t i, paucis_part *out) {
+    struct view *v = &c->doc.view;
+    const struct part *p = view_part(v, i);
+    struct span text, id = paucis__view_string(v, p->id), name = paucis__view_string(v, p->name);
+    PAUCIS_TRY(api_part_text(v, i, &text));
+    *out = (paucis_part){.message = p->message,
+                         .role = paucis__role_name(view_message(v, p->message)->role),
+                         .kind = paucis__kind_name(p->kind),
+                         .id = api_own(c, id),
+                         .name = api_own(c, name),
+                         .text = api_own(c, text),
+                         .id_len = id.len,
+                         .name_len = name.len,
+                         .text_len = text.len};
+    if (!out->id || !out->name || !out->text) return PAUCIS_E_NOMEM;
+    unsigned may = p->kind == PART_THINKING ? PART_MAY_DROP : PART_MAY_REPLACE;
+    bool frozen = view_is_frozen(v, view_message(v, p->message));
+    if (!(p->flags & may) || frozen || v->locked) out->flags |= PAUCIS_PART_FIXED;
+    if (p->flags & PART_ERROR) out->flags |= PAUCIS_PART_ERROR;
+    if (p->node) {
+        out->pos = json_from(v->j, p->node);
+        out->len = json_to(v->j, p->node) - out->pos;
+    }
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_read(paucis_ctx *c, const char *in, size_t n, const paucis_opts *given,
+                       size_t *nparts, paucis_error *e) {
+    struct settings s;
+    paucis_opts o;
+    paucis_error error;
+    if (!e) e = &error;
+    if (nparts) *nparts = 0;
+    if (!c || !nparts || (!in && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
+    *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
+    paucis__arena_reset(&c->arena);
+    c->read.count = 0;
+    PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
+    size_t count = c->doc.view.parts.count;
+    if (!VEC_ROOM(&c->mem, c->read, count)) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    for (; c->read.count < count; c->read.count++)
+        if (api_part(c, c->read.count, &c->read.at[c->read.count]))
+            return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+    *nparts = count;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_read_get(const paucis_ctx *c, size_t i, paucis_part *out) {
+    if (!c || !out || i >= c->read.count) return PAUCIS_E_ARG;
+    *out = c->read.at[i];
     return PAUCIS_OK;
 }
 
@@ -426,7 +570,7 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     c->plan.count = 0;
-    PAUCIS_TRY(api_settings(&s, &mine, o, e));
+    PAUCIS_TRY(paucis__api_settings(&s, &mine, o, e));
     paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     paucis_err err = paucis__check_run(&c->check, &c->doc.view, CHECK_ALL);
@@ -446,6 +590,18 @@ const paucis_info *paucis_format_at(size_t i) {
 const paucis_info *paucis_policy_at(size_t i) {
     for (size_t k = 0; paucis__policies[k].name; k++)
         if (k == i) return &paucis__policies[k].info;
+    return NULL;
+}
+
+const paucis_info *paucis_level_at(size_t i) {
+    for (const struct level *l = paucis__levels; l->name; l++)
+        if (i-- == 0) return &l->info;
+    return NULL;
+}
+
+const paucis_info *paucis_form_at(size_t i) {
+    for (const struct form_kind *const *k = paucis__form_kinds; *k; k++)
+        if (i-- == 0) return &(*k)->info;
     return NULL;
 }
 

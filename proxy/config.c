@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The policy behind `serve`, until the stable one is the library's default. */
-#define DEFAULT_POLICY "classic"
+/* What removed text could be recalled from is not part of this yet, and so no more than repeats go
+ * and what the budget demands (DESIGN.md section 7). */
+#define DEFAULT_LEVEL "safe"
 
 enum { MAX_LINES = 256 };
 
@@ -120,6 +121,10 @@ static char *default_record(void) {
     return b.data;
 }
 
+bool config_is_stable(const struct config *c) {
+    return !c->opts.strategies && (!c->opts.policy || strcmp(c->opts.policy, "stable") == 0);
+}
+
 static bool read_options(struct config *c, struct source s) {
     paucis_opts_init(&c->opts, sizeof c->opts);
     size_t n = s.file->nkv + s.line->nkv;
@@ -132,10 +137,15 @@ static bool read_options(struct config *c, struct source s) {
     c->opts.kv = c->kv;
     c->opts.nkv = n;
     c->opts.strategies = text(s, FLAG_STRATEGY);
-    c->opts.policy = text(s, FLAG_POLICY) ? text(s, FLAG_POLICY) : DEFAULT_POLICY;
-    if (c->opts.strategies) c->opts.policy = NULL;
+    c->opts.policy = c->opts.strategies ? NULL : text(s, FLAG_POLICY);
+    c->opts.level = text(s, FLAG_LEVEL) ? text(s, FLAG_LEVEL) : DEFAULT_LEVEL;
     if (c->opts.policy && !known_word(WORDS_POLICY, "policy", c->opts.policy)) return false;
-    return number(s, FLAG_BUDGET, PAUCIS_NO_BUDGET, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
+    if (!known_word(WORDS_LEVEL, "level", c->opts.level)) return false;
+    const char *price = text(s, FLAG_PRICE), *budget = text(s, FLAG_BUDGET);
+    if (price && !price_find(price, &c->opts.price, &c->price_read)) return false;
+    if (config_is_stable(c)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
+    if (budget && strcmp(budget, "auto") == 0) return true;
+    return number(s, FLAG_BUDGET, c->opts.budget_tokens, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
 }
 
 static bool read_numbers(struct config *c, struct source s) {
@@ -171,7 +181,6 @@ struct config *config_read(const struct args *a) {
     c->listen = text(s, FLAG_LISTEN) ? text(s, FLAG_LISTEN) : "127.0.0.1:8484";
     c->token = text(s, FLAG_TOKEN);
     c->ca = text(s, FLAG_CA);
-    c->level = text(s, FLAG_LEVEL);
     c->observe = on(s, FLAG_OBSERVE);
     c->quiet = on(s, FLAG_QUIET);
     c->verbose = on(s, FLAG_VERBOSE);

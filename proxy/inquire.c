@@ -20,7 +20,10 @@ static void add_versions(struct buf *b) {
 
 static void add_settings(struct buf *b, const struct config *c) {
     buf_fmt(b, "listen: %s%s\npolicy: %s\nrecord: %s (%s)\n", c->listen,
-            c->token ? " with a token" : "", c->opts.policy ? c->opts.policy : c->opts.strategies,
+            c->token ? " with a token" : "",
+            c->opts.strategies ? c->opts.strategies
+            : c->opts.policy   ? c->opts.policy
+                               : "stable",
             c->record ? c->record : "none",
             !c->record                            ? "off"
             : access(c->record, R_OK | W_OK) == 0 ? "there"

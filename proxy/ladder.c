@@ -109,8 +109,7 @@ static uint64_t learn_budget(uint64_t limit, uint64_t actual, uint64_t ours) {
 
 static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
     paucis_err err;
-    if (x->forced || x->config->observe || x->conv.mode == MODE_ORIGINAL ||
-        x->conv.mode == MODE_EXIT)
+    if (x->forced || x->config->observe || strncmp(x->conv.stop, "switched off", 12) == 0)
         return false;
     x->forced = true;
     bool was_rewritten = x->rewritten;
@@ -119,14 +118,12 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
     if (limit == 0) return false;
     (void)rewrite_render(x, ctx, &err); /* now with a count of the tokens */
     if (err != PAUCIS_OK) return false;
+    if (x->conv.attach >= x->stats.messages_in) /* met just now: this request may cut already */
+        x->conv.attach = x->stats.messages_in - 1;
     x->conv.budget =
         learn_budget(limit, actual, was_rewritten ? x->stats.tokens_out : x->stats.tokens_in);
     if (!rewrite_render(x, ctx, &err)) return false;
-    if (x->conv.id && !x->route.counts) {
-        size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
-        if (!x->conv.first_edit || first < x->conv.first_edit) x->conv.first_edit = first;
-        if (!record_put(x->serve->record, &x->conv)) return false;
-    }
+    if (!rewrite_record_edit(x)) return false;
     rewrite_send_edited(x);
     x->reason = "window";
     return true;
@@ -136,7 +133,7 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
 
 static void stop(struct xfer *x, enum mode mode, const char *rule) {
     x->conv.mode = mode;
-    x->conv.stopped_at = x->scan.n;
+    x->conv.stopped_at = x->stats.messages_in ? x->stats.messages_in : x->scan.n;
     snprintf(x->conv.stop, sizeof x->conv.stop, "the provider refused the history (%s)", rule);
     if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
 }

@@ -77,7 +77,7 @@ void spare_free(void);
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
 enum provider {
-#define PROVIDER(id, name, url, price, read, write, ttl) PROVIDER_##id,
+#define PROVIDER(id, name, url, price, forced) PROVIDER_##id,
 #include "providers.def"
 #undef PROVIDER
     PROVIDER_COUNT
@@ -85,10 +85,10 @@ enum provider {
 
 struct provider_row {
     const char *name, *url, *price;
-    double read, write; /* prices of a cached and a newly cached token, in base prices */
-    unsigned ttl;       /* seconds a cache entry outlives its last use */
+    bool forced; /* decisions are made with this price, whatever the model */
 };
 extern const struct provider_row providers[PROVIDER_COUNT];
+const paucis_price *provider_price(enum provider p);
 
 struct route {
     enum provider provider;
@@ -103,7 +103,7 @@ bool route_find(struct route *r, const struct config *c, const char *uri, const 
 /* ---- config.c -------------------------------------------------------------------------------- */
 
 struct config {
-    const char *listen, *token, *ca, *level;
+    const char *listen, *token, *ca;
     char *record;                         /* path of the record; NULL: none */
     const char *upstream[PROVIDER_COUNT]; /* NULL: the provider's own */
     bool observe, quiet, verbose;
@@ -111,8 +111,9 @@ struct config {
     unsigned idle, slow, drain, workers; /* seconds; threads */
     double price;                        /* of a million base tokens; 0: not known */
     paucis_opts opts;
-    struct config *older; /* requests under way may still use it */
-    struct buf file;      /* the configuration file, cut into words */
+    paucis_price price_read; /* --price FILE */
+    struct config *older;    /* requests under way may still use it */
+    struct buf file;         /* the configuration file, cut into words */
     struct args from_file;
     char *upstreams; /* the list, cut into words */
     paucis_kv *kv;
@@ -121,6 +122,8 @@ struct config {
 /* NULL: reported. The file (--config) and the flags come from the same table; flags win. */
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
+/* Only this policy can leave off in the middle and keep what it has done. */
+bool config_is_stable(const struct config *c);
 
 /* ---- codec.c: content codings ---------------------------------------------------------------- */
 
@@ -160,6 +163,7 @@ struct record; /* the open file */
 struct xfer;
 
 enum { STOP_TEXT = 64 };
+#define ATTACH_NOW UINT32_MAX /* met in mid-session; the library has not counted yet */
 
 /* How a conversation is sent. Stopped ones are never cut again; see DESIGN.md law 7. */
 enum mode {
@@ -170,10 +174,10 @@ enum mode {
 };
 
 struct conv {
-    int64_t id;      /* 0: none */
-    uint64_t attach; /* messages in the first request that came through here; 0: from the start */
-    uint64_t render; /* the rendering it began with */
-    uint64_t mode;   /* enum mode */
+    int64_t id;          /* 0: none */
+    uint64_t attach;     /* messages that were sent before paucis came */
+    uint64_t render;     /* the rendering it began with; 0: nothing was changed yet */
+    uint64_t mode;       /* enum mode */
     uint64_t stopped_at; /* messages in the request at which it was stopped */
     uint64_t first_edit; /* the first message ever changed, + 1; 0: none yet */
     uint64_t budget;     /* tokens, learnt from the provider's refusal; 0: none */
@@ -333,6 +337,8 @@ void rewrite_decide(struct xfer *x, paucis_ctx *ctx);
 void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
+/* Written before it is sent. False: it could not be, and this would be the first change. */
+bool rewrite_record_edit(struct xfer *x);
 void rewrite_send_edited(struct xfer *x);
 void rewrite_send_original(struct xfer *x, const char *reason);
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason); /* false: the same */

@@ -243,7 +243,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
     bool known = n > 0 && n >= tip;
     if (n > 0 && !known) branch(c, n);
-    if (n == 0) *c = (struct conv){.attach = s->answered ? s->n : 0, .render = 1};
+    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
     if (peek || (known && n == s->n)) return true;
     if (!known && !insert(r, c, s->n)) return false;
     return put_tip(r, s, c->id);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MORE_OPTIONS = 8, NUMBER = 24 };
+enum { NUMBER = 24 };
 
 /* ---- the candidates -------------------------------------------------------------------------- */
 
@@ -53,37 +53,19 @@ bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool option_known(const char *name) {
-    const paucis_info *info;
-    for (size_t i = 0; (info = paucis_option_at(i)); i++)
-        if (strcmp(info->name, name) == 0) return true;
-    return false;
-}
-
+/* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[MORE_OPTIONS];
-    char text[MORE_OPTIONS][NUMBER];
+    paucis_kv kv[3];
+    char attach[NUMBER], stop[NUMBER];
     size_t n;
 };
 
-/* An option this library does not have is not given. */
-static void extra_text(struct extra *e, const char *key, const char *value) {
-    if (value && option_known(key)) e->kv[e->n++] = (paucis_kv){key, value};
-}
-
-static void extra_number(struct extra *e, const char *key, uint64_t value) {
-    char *text = e->text[e->n];
-    snprintf(text, NUMBER, "%" PRIu64, value);
-    extra_text(e, key, text);
-}
-
 static void record_options(const struct xfer *x, struct extra *e) {
-    extra_text(e, "grow", "no");
-    extra_text(e, "price", providers[x->route.provider].price);
-    extra_text(e, "level", x->config->level);
-    extra_number(e, "attach", x->conv.attach);
-    extra_number(e, "render", x->conv.render);
-    if (x->conv.mode == MODE_FROZEN) extra_number(e, "freeze", x->conv.stopped_at);
+    e->kv[e->n++] = (paucis_kv){"grow", "no"};
+    snprintf(e->attach, NUMBER, "%" PRIu64, x->conv.attach);
+    if (x->conv.attach) e->kv[e->n++] = (paucis_kv){"attach", e->attach};
+    snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
+    if (x->conv.mode == MODE_FROZEN) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
 }
 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
@@ -91,6 +73,13 @@ static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t 
     size_t n = strlen(x->what);
     snprintf(x->what + n, sizeof x->what - n, "%s%s %" PRIu64 " times %" PRIu64 " bytes",
              n ? ", " : "", strategy, hits, bytes);
+}
+
+/* A conversation met in mid-session begins behind what it brought along. */
+static void record_attach(struct xfer *x) {
+    if (x->conv.attach != ATTACH_NOW || !x->conv.id || !x->stats.messages_in) return;
+    x->conv.attach = x->stats.messages_in;
+    (void)record_put(x->serve->record, &x->conv);
 }
 
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
@@ -112,6 +101,8 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     o.kv = kv;
     o.nkv = base->nkv + e.n;
     o.format = x->route.format;
+    if (!o.price && providers[x->route.provider].forced)
+        o.price = provider_price(x->route.provider);
     o.log = note_saving;
     o.log_ud = x;
     if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
@@ -120,7 +111,10 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
                                &st, NULL);
     free(kv);
-    if (*err == PAUCIS_OK) x->stats = st;
+    if (*err == PAUCIS_OK) {
+        x->stats = st;
+        record_attach(x);
+    }
     return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
 }
 
@@ -177,6 +171,11 @@ static void send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
         rewrite_send_original(x, reason);
 }
 
+/* The library's count of messages, which `attach` and `stop` are in; a body it refused has none. */
+static uint64_t count_messages(const struct xfer *x) {
+    return x->stats.messages_in ? x->stats.messages_in : x->scan.n;
+}
+
 static const char *error_reason(paucis_err err) {
     switch (err) {
     case PAUCIS_OK: return "nothing-to-save";
@@ -192,14 +191,16 @@ static const char *error_reason(paucis_err err) {
     return "internal";
 }
 
-/* Written before it is sent. False: it could not be, and this would be the first change. */
-static bool record_edit(struct xfer *x) {
+bool rewrite_record_edit(struct xfer *x) {
     size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
-    if (!x->conv.id || x->route.counts) return true;
-    if (x->conv.first_edit && x->conv.first_edit <= first) return true;
-    bool was = x->conv.first_edit != 0;
-    x->conv.first_edit = first;
-    return record_put(x->serve->record, &x->conv) || was;
+    struct conv *c = &x->conv;
+    if (!c->id || x->route.counts) return true;
+    bool known = c->first_edit && c->first_edit <= first;
+    if (known && !x->forced) return true;
+    bool was = c->first_edit != 0;
+    if (!known) c->first_edit = first;
+    if (!was) c->render = x->stats.render;
+    return record_put(x->serve->record, c) || was;
 }
 
 static bool asked_off(struct xfer *x) {
@@ -207,7 +208,7 @@ static bool asked_off(struct xfer *x) {
     if (!h || !name_is(h, "off")) return false;
     if (x->conv.id && x->conv.mode == MODE_RUNS) {
         x->conv.mode = MODE_EXIT;
-        x->conv.stopped_at = x->scan.n;
+        x->conv.stopped_at = count_messages(x);
         snprintf(x->conv.stop, sizeof x->conv.stop, "switched off by the client");
         (void)record_put(x->serve->record, &x->conv);
     }
@@ -220,16 +221,18 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
         send_safe(x, ctx, "off");
         return;
     }
-    bool can_freeze = option_known("freeze");
     if (x->conv.mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
-    } else if (x->conv.mode == MODE_EXIT || (x->conv.mode == MODE_FROZEN && !can_freeze)) {
+    } else if (x->conv.mode == MODE_EXIT ||
+               (x->conv.mode == MODE_FROZEN && !config_is_stable(x->config))) {
         send_safe(x, ctx, "stopped");
     } else if (!rewrite_render(x, ctx, &err)) {
         send_safe(x, ctx, error_reason(err));
+    } else if (x->conv.first_edit && x->conv.render != x->stats.render) {
+        send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
     } else if (x->config->observe) {
         rewrite_send_original(x, "observe");
-    } else if (!record_edit(x)) {
+    } else if (!rewrite_record_edit(x)) {
         rewrite_send_original(x, "record");
     } else {
         rewrite_send_edited(x);
@@ -259,17 +262,19 @@ static uint64_t expected(const struct conv *c) {
 /* What the prompt cost, and what it would have cost without paucis: the whole conversation, of
  * which the turn before was cached if anything was. In base prices of a token. */
 static void reckon(struct xfer *x, bool warm) {
-    const struct provider_row *p = &providers[x->route.provider];
+    const paucis_price *p =
+        x->config->opts.price ? x->config->opts.price : provider_price(x->route.provider);
     const struct usage *u = &x->usage;
+    double read = p->read / 1000.0, wrote = p->write / 1000.0;
     double prompt = (double)usage_prompt(u), in = (double)x->stats.bytes_in;
     double out = (double)(x->rewritten ? x->stats.bytes_out : x->stats.bytes_in);
     double raw = out > 0 ? prompt * in / out : prompt;
-    double write = u->written ? p->write : 1;
-    x->cost = (double)u->fresh + (double)u->cached * p->read + (double)u->written * p->write;
+    double write = u->written ? wrote : 1;
+    x->cost = (double)u->fresh + (double)u->cached * read + (double)u->written * wrote;
     double old = warm && u->cached ? (double)x->conv.raw : 0;
     double kept = old < raw ? old : raw;
     if (x->conv.first_edit && !x->config->observe)
-        x->saved = kept * p->read + (raw - kept) * write - x->cost;
+        x->saved = kept * read + (raw - kept) * write - x->cost;
     x->conv.raw = (uint64_t)raw;
 }
 
@@ -278,12 +283,12 @@ void rewrite_watch(struct xfer *x) {
     struct conv *c = &x->conv;
     if (!u->seen || x->status != 200 || x->route.counts) return;
     int64_t now = (int64_t)time(NULL);
-    unsigned ttl = providers[x->route.provider].ttl;
+    unsigned ttl = provider_price(x->route.provider)->ttl_s;
     bool warm =
         c->last && (ttl == 0 || now - c->last < (int64_t)ttl) && strcmp(c->model, x->model) == 0;
     reckon(x, warm);
     if (!c->id) return;
-    if (warm && x->rewritten && u->has_cache)
+    if (warm && x->rewritten && u->has_cache && !x->stats.cut_now)
         c->bad_turns = u->cached + SLACK < expected(c) / 4 * 3 ? c->bad_turns + 1 : 0;
     c->prompt = usage_prompt(u);
     c->cached = u->cached;
@@ -293,7 +298,7 @@ void rewrite_watch(struct xfer *x) {
     (void)record_turn(x->serve->record, c);
     if (c->bad_turns < BAD_TURNS || c->mode != MODE_RUNS) return;
     c->mode = MODE_FROZEN;
-    c->stopped_at = x->scan.n;
+    c->stopped_at = count_messages(x);
     snprintf(c->stop, sizeof c->stop, "fewer cached tokens than expected, %d turns in a row",
              BAD_TURNS);
     (void)record_put(x->serve->record, c);

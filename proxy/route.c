@@ -7,10 +7,17 @@
 #include <strings.h>
 
 const struct provider_row providers[PROVIDER_COUNT] = {
-#define PROVIDER(id, name, url, price, read, write, ttl) {name, url, price, read, write, ttl},
+#define PROVIDER(id, name, url, price, forced) {name, url, price, forced},
 #include "providers.def"
 #undef PROVIDER
 };
+
+const paucis_price *provider_price(enum provider p) {
+    const paucis_price *row;
+    for (size_t i = 0; (row = paucis_price_at(i)); i++)
+        if (strcmp(row->name, providers[p].price) == 0) return row;
+    return paucis_price_at(0);
+}
 
 struct path_row {
     const char *ending, *format;

@@ -99,10 +99,12 @@ typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64
 enum {
     PAUCIS_PASS_THROUGH = 1, /* an unknown format is copied instead of refused */
     PAUCIS_WITH_TOKENS = 2,  /* fill the token counts of the statistics */
-    PAUCIS_WITH_BREAKS = 4   /* count all broken rules, also where no edit needs to know */
+    PAUCIS_WITH_BREAKS = 4,  /* count all broken rules, also where no edit needs to know */
+    PAUCIS_BOUND = 8 /* sessions: thinking is only valid behind the prefix it was made with */
 };
 
 #define PAUCIS_NO_BUDGET UINT64_MAX
+#define PAUCIS_AUTO_BUDGET (UINT64_MAX - 1) /* the model's window less the reserved output */
 
 typedef struct paucis_opts {
     uint32_t size;          /* sizeof(paucis_opts) where the caller was compiled */
@@ -115,10 +117,39 @@ typedef struct paucis_opts {
     size_t nkv;
     paucis_log_fn *log; /* NULL = silent */
     void *log_ud;
+    const char *level;                /* "safe", "balanced", "deep"; NULL = balanced */
+    const struct paucis_price *price; /* NULL = by the model's name, else by the format */
 } paucis_opts;
 
 /* Sets every member to its default; pass sizeof(paucis_opts). */
 PAUCIS_API void paucis_opts_init(paucis_opts *opts, size_t size);
+
+/* ---- prices -------------------------------------------------------------------------------- */
+
+enum paucis_match {
+    PAUCIS_MATCH_NONE,       /* nothing is cached */
+    PAUCIS_MATCH_PREFIX,     /* the longest common prefix is read */
+    PAUCIS_MATCH_BREAKPOINTS /* only up to an entry that a breakpoint can still reach */
+};
+
+/* What a provider charges for a prompt, in thousandths of its price for an uncached token. */
+typedef struct paucis_price {
+    const char *name;
+    uint32_t read, write, base; /* a cached token, one put into the cache, an uncached one */
+    uint32_t minimum, step;     /* shortest prefix that is cached and its granularity, in tokens */
+    uint32_t ttl_s;             /* idle seconds after which an entry is gone; 0 = unknown */
+    uint32_t match;             /* enum paucis_match */
+    uint32_t lookback;          /* blocks that a breakpoint looks back for an entry */
+} paucis_price;
+
+PAUCIS_API const paucis_price *paucis_price_at(size_t i); /* NULL past the end */
+PAUCIS_API const char *paucis_prices_as_of(void);         /* "2026-11" */
+
+/* A row of a file like paucis's own: {"rows":[{"name":..., "read":0.1, ...}]}, by its name, or the
+ * first if name is NULL. out->name is the context's. Errors: ARG (no such row, or a wrong value),
+ * NOMEM, LIMIT, PARSE. */
+PAUCIS_API paucis_err paucis_price_parse(paucis_ctx *ctx, const char *json, size_t n,
+                                         const char *name, paucis_price *out, paucis_error *e);
 
 /* ---- compact ------------------------------------------------------------------------------- */
 
@@ -138,6 +169,9 @@ typedef struct paucis_stats {
     uint64_t dedup_hits, snippet_hits, total_bytes_saved;    /* classic strategies */
     uint64_t original_tokens, final_tokens, elided_messages; /* compact_to_budget */
     uint64_t peak_alloc; /* most memory the context ever held, beside the body */
+    uint64_t cuts;       /* stable: rewrites of sent history so far */
+    uint32_t cut_now;    /* 1 if this request makes one */
+    uint32_t render;     /* number of this version's way of rendering */
 } paucis_stats;
 
 /* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed
@@ -181,6 +215,86 @@ PAUCIS_API paucis_err paucis_plan(paucis_ctx *ctx, const char *in, size_t n,
                                   paucis_error *e);
 PAUCIS_API paucis_err paucis_plan_get(const paucis_ctx *ctx, size_t i, paucis_edit *out);
 
+/* A rewrite of history that was sent before, by the stable policy. Money is in thousandths of what
+ * an uncached token costs. */
+typedef struct paucis_cut {
+    size_t message;       /* the first that is rewritten */
+    size_t messages;      /* in the request that makes it */
+    uint32_t forced;      /* 1 if the budget demanded it */
+    uint32_t planned;     /* 1 if it is not made: the next that would pay for itself */
+    uint64_t rent, price; /* what the parts it shortens had cost by being carried; what it costs */
+    uint64_t saved;       /* tokens that every later request is shorter by */
+    uint64_t break_even;  /* requests after which it has paid for itself, UINT64_MAX = never */
+} paucis_cut;
+
+/* After paucis_plan: the cuts of the whole history, oldest first, and last the one that is nearest
+ * to paying for itself, if any. Errors: ARG past the end. */
+PAUCIS_API paucis_err paucis_plan_cut(const paucis_ctx *ctx, size_t i, paucis_cut *out);
+
+/* ---- read ---------------------------------------------------------------------------------- */
+
+enum {
+    PAUCIS_PART_FIXED = 1, /* the format allows no other text here */
+    PAUCIS_PART_ERROR = 2, /* a result that says the call failed */
+};
+
+/* One part of a message, whatever the wire format. */
+typedef struct paucis_part {
+    size_t message;        /* counted from 0; a top-level system text is message 0 */
+    const char *role;      /* "system", "user", "assistant", "tool" */
+    const char *kind;      /* "text", "call", "result", "thinking", "media", "opaque" */
+    const char *id, *name; /* of a call; a result carries its call's id */
+    const char *text;      /* decoded; blocks of a result joined by newlines; call arguments that
+                               are an object, media and opaque parts: their JSON */
+    size_t id_len, name_len, text_len;
+    uint32_t flags;  /* PAUCIS_PART_FIXED, ... */
+    size_t pos, len; /* the bytes of the body it stands in */
+} paucis_part;
+
+/* What a body says, part by part, in order. Errors: ARG, NOMEM, LIMIT, PARSE, FORMAT. */
+PAUCIS_API paucis_err paucis_read(paucis_ctx *ctx, const char *in, size_t n,
+                                  const paucis_opts *opts, size_t *nparts, paucis_error *e);
+PAUCIS_API paucis_err paucis_read_get(const paucis_ctx *ctx, size_t i, paucis_part *out);
+
+/* ---- session ------------------------------------------------------------------------------- */
+
+/* The stable policy for those who hold the conversation themselves: parts are added as they come,
+ * and at every request the session says which of them now stand in another form. The work of a
+ * whole session is that of its last request. The same history gives the same forms as
+ * paucis_compact. Texts are copied. */
+typedef struct paucis_session paucis_session;
+
+typedef struct paucis_step {
+    size_t changes;               /* parts whose form changed since the last request */
+    size_t cut;                   /* first message rewritten by a cut now; SIZE_MAX = no cut */
+    uint32_t budget_met;          /* 1 if there is no budget or it is kept */
+    uint32_t forced;              /* 1 if the budget forced the cut */
+    uint64_t bytes_in, bytes_out; /* text in all, as it came and as it stands now */
+    uint64_t rent, price;         /* what the cut parts had cost by being carried, and what cutting
+                                     costs, in thousandths of a byte at the base price */
+} paucis_step;
+
+typedef struct paucis_change {
+    size_t part;      /* counted from 0 in the order of adding */
+    const char *form; /* "full", "reference", "capped", "short", "marker", "gone" */
+    const char *reason;
+    const char *text; /* the text that stands there now; NULL if the part is gone */
+    size_t text_len;
+} paucis_change;
+
+/* opts: policy stable with its options; a body's own facts (model, format) cannot be known here,
+ * so price should be given. Errors: ARG, NOMEM. */
+PAUCIS_API paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
+                                         const paucis_opts *opts, paucis_error *e);
+PAUCIS_API void paucis_session_free(paucis_session *s); /* NULL is fine */
+
+/* Parts come in order; a part belongs to the message of the last one or begins the next. */
+PAUCIS_API paucis_err paucis_session_add(paucis_session *s, const paucis_part *part);
+
+/* A request is made of all parts so far. On NOMEM the session is of no further use. */
+PAUCIS_API paucis_err paucis_session_request(paucis_session *s, paucis_step *step);
+PAUCIS_API paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out);
+
 /* ---- check --------------------------------------------------------------------------------- */
 
 typedef struct paucis_break {
@@ -217,6 +331,8 @@ typedef struct paucis_info {
 PAUCIS_API const paucis_info *paucis_format_at(size_t i);
 PAUCIS_API const paucis_info *paucis_policy_at(size_t i);
 PAUCIS_API const paucis_info *paucis_strategy_at(size_t i);
+PAUCIS_API const paucis_info *paucis_level_at(size_t i);
+PAUCIS_API const paucis_info *paucis_form_at(size_t i); /* what a shortened result looks like */
 PAUCIS_API const paucis_info *paucis_option_at(size_t i);
 PAUCIS_API const paucis_info *paucis_rule_at(size_t i);
 PAUCIS_API const paucis_info *paucis_kernel_at(size_t i); /* vector code this machine can run */

@@ -266,6 +266,20 @@ static void read_message(struct view *v, size_t node, const struct names *typed)
     if (role->is == ROLE_ASSISTANT) grant_text_drops(v);
 }
 
+/* Context editing or compaction by the provider: what it will do itself is not done twice. */
+static bool clears_results(const struct json *j) {
+    size_t edits = shape_get(j, shape_object(j, json_get(j, 0, "context_management")), "edits");
+    if (shape_object(j, json_get(j, 0, "compaction"))) return true;
+    if (!shape_array(j, edits)) return false;
+    for (JSON_EACH(j, i, edits)) {
+        size_t type = shape_string(j, shape_get(j, shape_object(j, i), "type"));
+        struct span name = type ? json_inner(j, type) : SPAN("");
+        if (name.len >= 7 && !memcmp(name.at, "compact", 7)) return true;
+        if (name.len >= 10 && !memcmp(name.at, "clear_tool", 10)) return true;
+    }
+    return false;
+}
+
 static void anthropic_read(struct view *v) {
     const struct json *j = v->j;
     struct names typed;
@@ -279,6 +293,7 @@ static void anthropic_read(struct view *v) {
     if (v->list)
         for (JSON_EACH(j, i, v->list)) read_message(v, i, &typed);
     v->locked = anthropic_is_locked(j); /* B-R33 */
+    v->clears_results = clears_results(j);
     v->model_elsewhere = true;          /* Vertex and Bedrock name the model in the URL */
 }
 

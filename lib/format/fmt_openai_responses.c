@@ -280,6 +280,7 @@ static void responses_read(struct view *v) {
         responses_read_item(v, from, item, type);
         from = 0;
     }
+    v->clears_results = shape_array(j, json_get(j, 0, "context_management"));
     if (!paucis__responses_locked(v)) return;
     for (size_t p = 0; p < v->parts.count; p++) /* only outputs may be shortened then */
         if (view_part(v, p)->kind != PART_RESULT)

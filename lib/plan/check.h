@@ -51,4 +51,9 @@ paucis_err paucis__check_sent(struct check *c, struct view *sent);
 /* Is this request's model one whose thinking is bound to its prefix (FORMATS.md B-R15)? */
 bool paucis__check_is_bound(struct view *v);
 
+/* The model that the body names, empty if none; what it charges; and how much it takes. */
+struct span paucis__body_model(struct view *v);
+const paucis_price *paucis__body_price(struct view *v);
+uint64_t paucis__body_window(struct view *v);
+
 #endif

@@ -1,7 +1,9 @@
 /* See models.h. */
 #include "plan/models.h"
 
+#include "format/format.h"
 #include "plan/check.h"
+#include "stable/price.h"
 
 static const struct {
     const char *name;
@@ -71,12 +73,66 @@ bool paucis__model_is_bound(struct span name) {
     return is_newer_than_5(name);
 }
 
+/* Names begin at the start or behind a vendor's prefix: "openai/gpt-5", "us.anthropic.claude-...",
+ * "ft:gpt-4.1-...". */
+const struct model *paucis__model_named(struct span name) {
+    static const struct model rows[] = {
+#undef MODEL
+#define MODEL(name, price, window) {name, price, window},
+#include "plan/windows.def"
+    };
+    for (bool start = true; name.len; name = span_of(name.at + 1, name.len - 1)) {
+        for (size_t i = 0; start && i < sizeof rows / sizeof *rows; i++)
+            if (starts_with(name, rows[i].name)) return &rows[i];
+        start = *name.at == '/' || *name.at == '.' || *name.at == ':';
+    }
+    return NULL;
+}
+
 static size_t get(const struct json *j, size_t object, const char *key) {
     return object ? paucis__json_get(j, object, key, strlen(key)) : 0;
 }
 
 static size_t string_or_none(const struct json *j, size_t i) {
     return i && json_is_string(j, i) ? i : 0;
+}
+
+struct span paucis__body_model(struct view *v) {
+    const struct json *j = v->j;
+    size_t model = string_or_none(j, json_get(j, 0, "model"));
+    if (!model) model = string_or_none(j, json_get(j, 0, "modelId"));
+    struct span name = paucis__view_string(v, model);
+    if (!name.at) v->failed = true;
+    return name.at ? name : SPAN("");
+}
+
+/* The most a request to this model may have: its window less what the answer may take. */
+uint64_t paucis__body_window(struct view *v) {
+    static const char *const reserves[] = {"max_tokens", "max_completion_tokens",
+                                           "max_output_tokens"};
+    const struct model *m = paucis__model_named(paucis__body_model(v));
+    uint64_t window = m ? m->window : 128000, reserved = 0;
+    for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
+        size_t n = paucis__json_get(v->j, 0, reserves[i], strlen(reserves[i]));
+        struct span digits = n ? json_raw(v->j, n) : SPAN("");
+        for (size_t k = 0; k < digits.len && k < 9 && is_digit(digits.at[k]); k++)
+            reserved =
+                k ? reserved * 10 + (uint64_t)(digits.at[k] - '0') : (uint64_t)(digits.at[k] - '0');
+    }
+    if (!reserved || reserved > window / 2) reserved = window / 8;
+    return window - reserved;
+}
+
+/* The price row of this request: by its model, else by its format. */
+const paucis_price *paucis__body_price(struct view *v) {
+    static const struct {
+        const char *format, *price;
+    } rows[] = {{"anthropic", "anthropic"}, {"bedrock", "bedrock"}, {"gemini", "gemini"}};
+    const struct model *m = paucis__model_named(paucis__body_model(v));
+    if (m) return paucis__price_named(m->price);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].format, v->format->name)) return paucis__price_named(rows[i].price);
+    return paucis__price_named("openai");
 }
 
 bool paucis__check_is_bound(struct view *v) {
@@ -86,10 +142,7 @@ bool paucis__check_is_bound(struct view *v) {
     size_t wish = get(j, get(j, thinking, "block_binding"), "prefix_mismatch_behavior");
     if (string_or_none(j, wish) && json_is(j, wish, "error")) return true;
     if (string_or_none(j, wish) && json_is(j, wish, "drop_block")) return false;
-    size_t model = string_or_none(j, json_get(j, 0, "model"));
-    if (!model) model = string_or_none(j, json_get(j, 0, "modelId"));
-    if (!model) return v->model_elsewhere; /* wrongly saying no would cost the request */
-    struct span name = paucis__view_string(v, model);
-    if (!name.at) v->failed = true;
+    struct span name = paucis__body_model(v);
+    if (!name.len) return v->model_elsewhere; /* wrongly saying no would cost the request */
     return paucis__model_is_bound(name);
 }

@@ -13,4 +13,11 @@
  * whose name does not tell its version. */
 bool paucis__model_is_bound(struct span name);
 
+/* What a model charges and takes; NULL if its name says nothing. */
+struct model {
+    const char *name, *price;
+    uint64_t window;
+};
+const struct model *paucis__model_named(struct span name);
+
 #endif

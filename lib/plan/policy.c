@@ -5,6 +5,9 @@ static const char *const classic[] = {"apply_all", NULL};
 static const char *const budget[] = {"compact_to_budget", NULL};
 
 const struct policy paucis__policies[] = {
+    {.name = "stable",
+     .summary = "what was sent stays as it was sent, until a cut pays for itself",
+     .fold = true},
     {.name = "none", .summary = "change nothing: the output is the input"},
     {.name = "classic",
      .summary = "apply_all; with a budget, compact_to_budget after it",

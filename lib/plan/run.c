@@ -9,7 +9,9 @@
 /* Rounds before giving up, which means leaving the body as it is. */
 #define MAX_ROUNDS 4
 
-static paucis_err run_strategies(struct view *v, const struct settings *s, struct counts *counts) {
+static paucis_err run_strategies(struct view *v, struct fold *fold, const struct settings *s,
+                                 struct counts *counts) {
+    if (settings_fold(s)) return paucis__stable_run(fold, v, &s->stable);
     for (size_t i = 0; i < s->count; i++) {
         const struct strategy *st = s->list[i];
         counts[i] = (struct counts){0};
@@ -56,18 +58,20 @@ static void freeze_broken(struct view *v, const struct check *c) {
         if (c->breaks.at[i].message != NO_INDEX) view_freeze(v, c->breaks.at[i].message);
 }
 
-paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
-                       const struct settings *s, struct counts counts[MAX_STRATEGIES]) {
+paucis_err paucis__run(struct view *v, struct check *came, struct check *now, struct fold *fold,
+                       struct settings *s, struct counts counts[MAX_STRATEGIES]) {
     /* Somebody who wants the breaks counted gets the same result as somebody who does not. */
     if (came->depth != CHECK_SHALLOW) PAUCIS_TRY(paucis__check_run(came, v, CHECK_SHALLOW));
     bool hopeless = came->total > PAUCIS_MAX_BREAKS;
     freeze_broken(v, came);
     paucis__check_sort_by_message(came);
     v->bound = paucis__check_is_bound(v);
-    v->no_grow = !s->common[COMMON_GROW];
+    v->no_grow = !s->common[COMMON_GROW] || settings_fold(s);
+    s->stable.budget = s->budget;
+    if (!s->stable.price) s->stable.price = paucis__body_price(v);
     paucis__edit_settle(v);
     for (size_t round = 0; round < MAX_ROUNDS && !hopeless; round++) {
-        PAUCIS_TRY(run_strategies(v, s, counts));
+        PAUCIS_TRY(run_strategies(v, fold, s, counts));
         if (!v->edits.count || !v->ruled) return PAUCIS_OK;
         PAUCIS_TRY(paucis__check_run(now, v, CHECK_TOUCHED));
         paucis__check_sort_by_message(now);
@@ -83,5 +87,5 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now,
         paucis__check_sort_by_message(came);
     }
     v->locked = true; /* no edit, but the counts still say how large the body is */
-    return run_strategies(v, s, counts);
+    return run_strategies(v, fold, s, counts);
 }

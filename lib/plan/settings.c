@@ -35,6 +35,32 @@ static paucis_err set_kernel(struct settings *s, const char *val, paucis_error *
     return s->kernel ? PAUCIS_OK : wrong(e, "no such kernel on this machine");
 }
 
+static paucis_err set_level(struct settings *s, const char *val, paucis_error *e) {
+    for (s->stable.level = paucis__levels; s->stable.level->name; s->stable.level++)
+        if (strcmp(s->stable.level->name, val) == 0) return PAUCIS_OK;
+    return wrong(e, "unknown level");
+}
+
+static paucis_err set_form(struct settings *s, const char *val, paucis_error *e) {
+    for (const struct form_kind *const *k = paucis__form_kinds; *k; k++)
+        if (strcmp((*k)->name, val) == 0) {
+            s->stable.form = *k;
+            return PAUCIS_OK;
+        }
+    return wrong(e, "unknown form");
+}
+
+static paucis_err set_price(struct settings *s, const char *val, paucis_error *e) {
+    s->stable.price = paucis__price_named(val);
+    return s->stable.price ? PAUCIS_OK : wrong(e, "unknown price");
+}
+
+static paucis_err set_history(struct settings *s, const char *val, paucis_error *e) {
+    s->stable.sent = strcmp(val, "sent") == 0;
+    return s->stable.sent || strcmp(val, "whole") == 0 ? PAUCIS_OK
+                                                       : wrong(e, "history is whole or sent");
+}
+
 static const struct named {
     TABLE_ROW;
     paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
@@ -45,8 +71,24 @@ static const struct named {
      .set = set_format},
     {.name = "policy",
      .summary = "who decides what goes",
-     .detail = "name, default none",
+     .detail = "name, default stable",
      .set = set_policy},
+    {.name = "level",
+     .summary = "how much may go: safe, balanced or deep",
+     .detail = "name, default balanced",
+     .set = set_level},
+    {.name = "form",
+     .summary = "what a shortened result looks like",
+     .detail = "name, default novelty",
+     .set = set_form},
+    {.name = "price",
+     .summary = "row of the price table",
+     .detail = "name, default by the model",
+     .set = set_price},
+    {.name = "history",
+     .summary = "sent: the body's past is what was really sent, and stands as it is",
+     .detail = "whole or sent, default whole",
+     .set = set_history},
     {.name = "kernel",
      .summary = "vector code that reads strings, for tests and benchmarks",
      .detail = "name, default the best",
@@ -87,6 +129,9 @@ static paucis_err set_option(struct settings *s, const char *key, const char *va
     for (size_t i = 0; i < COMMON_OPTIONS; i++)
         if (strcmp(paucis__common_options[i].name, key) == 0)
             return set_value(&paucis__common_options[i], &s->common[i], val, e);
+    for (size_t i = 0; i < STABLE_OPTIONS; i++)
+        if (strcmp(paucis__stable_options[i].name, key) == 0)
+            return set_value(&paucis__stable_options[i], &s->stable.option[i], val, e);
     for (size_t i = 0; paucis__strategies[i]; i++)
         for (size_t k = 0; k < MAX_OPTIONS && paucis__strategies[i]->options[k].name; k++)
             if (strcmp(paucis__strategies[i]->options[k].name, key) == 0)
@@ -97,6 +142,8 @@ static paucis_err set_option(struct settings *s, const char *key, const char *va
 const paucis_info *paucis__settings_option(size_t i) {
     if (i < NAMED_OPTIONS) return &named_options[i].info;
     i -= NAMED_OPTIONS;
+    if (i < STABLE_OPTIONS) return &paucis__stable_options[i].info;
+    i -= STABLE_OPTIONS;
     if (i < COMMON_OPTIONS) return &paucis__common_options[i].info;
     i -= COMMON_OPTIONS;
     for (const struct strategy *const *st = paucis__strategies; *st; st++)
@@ -106,7 +153,12 @@ const paucis_info *paucis__settings_option(size_t i) {
 }
 
 static void set_defaults(struct settings *s) {
-    *s = (struct settings){.budget = PAUCIS_NO_BUDGET};
+    *s = (struct settings){
+        .budget = PAUCIS_NO_BUDGET,
+        .stable = {.level = &paucis__levels[1], .form = paucis__form_kinds[0]},
+    };
+    for (size_t i = 0; i < STABLE_OPTIONS; i++)
+        s->stable.option[i] = paucis__stable_options[i].value;
     for (size_t i = 0; i < COMMON_OPTIONS; i++) s->common[i] = paucis__common_options[i].value;
     for (size_t i = 0; paucis__strategies[i]; i++)
         for (size_t k = 0; k < MAX_OPTIONS; k++)
@@ -148,9 +200,13 @@ static paucis_err add_policy(struct settings *s, paucis_error *e) {
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e) {
     set_defaults(s);
     s->flags = o->flags;
-    if (o->flags & ~(uint32_t)(PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS))
+    if (o->flags &
+        ~(uint32_t)(PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS | PAUCIS_BOUND))
         return wrong(e, "unknown flags");
-    s->budget = o->budget_tokens;
+    s->budget = s->stable.budget = o->budget_tokens;
+    s->stable.price = o->price;
+    if (o->level) PAUCIS_TRY(set_level(s, o->level, e));
+    if (o->price && !paucis__price_is_sane(o->price)) return wrong(e, "a price out of bounds");
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));
     if (o->policy) PAUCIS_TRY(set_policy(s, o->policy, e));
     if (o->nkv && !o->kv) return wrong(e, "a number of options and no list of them");

@@ -5,6 +5,8 @@
 
 #include "format/format.h"
 #include "plan/policy.h"
+#include "stable/price.h"
+#include "stable/stable.h"
 
 #define MAX_STRATEGIES 16 /* in the table, and in one list */
 
@@ -14,7 +16,8 @@ struct settings {
     const struct policy *policy;                 /* NULL = strategies were named */
     const struct strategy *list[MAX_STRATEGIES]; /* what runs, in order; sequences unrolled */
     size_t count;
-    uint64_t budget; /* PAUCIS_NO_BUDGET = none */
+    uint64_t budget;      /* PAUCIS_NO_BUDGET = none */
+    struct stable stable; /* for the policy of that name */
     uint32_t flags;
     uint64_t common[COMMON_OPTIONS];
     uint64_t own[MAX_STRATEGIES][MAX_OPTIONS]; /* by place in paucis__strategies */
@@ -22,6 +25,12 @@ struct settings {
 
 /* *e gets the reason on PAUCIS_E_ARG. */
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e);
+
+/* Is it the stable policy that decides? */
+static inline bool settings_fold(const struct settings *s) { return s->policy && s->policy->fold; }
+
+/* Does anything run at all? */
+static inline bool settings_edit(const struct settings *s) { return s->count || settings_fold(s); }
 
 /* The values of a strategy's options. */
 const uint64_t *paucis__settings_of(const struct settings *s, const struct strategy *st);

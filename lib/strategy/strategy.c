@@ -1,6 +1,8 @@
 /* What the strategies share, and the list of them. */
 #include "strategy/strategy.h"
 
+#include "core/words.h"
+
 #include "core/hash.h"
 
 #define STRATEGY(name) extern const struct strategy paucis__st_##name;
@@ -47,30 +49,9 @@ size_t paucis__pass_limit(const struct pass *p, uint64_t keep) {
     return limit - limit % (size_t)p->common[COMMON_STEP];
 }
 
-static size_t put_number(char *dst, uint64_t n) {
-    char digits[20];
-    size_t len = 0;
-    do digits[len++] = (char)('0' + n % 10);
-    while (n /= 10);
-    for (size_t i = 0; i < len; i++) dst[i] = digits[len - 1 - i];
-    return len;
-}
-
 struct span paucis__pass_marker(struct pass *p, const char *form, struct span id, uint64_t n,
                                 uint64_t m) {
-    char *text = paucis__arena_alloc(p->v->arena, strlen(form) + id.len + 2 * 20), *d = text;
-    if (!text) return span_of(NULL, 0);
-    for (; *form; form++) {
-        if (*form != '%') {
-            *d++ = *form;
-        } else if (*++form == 'i') {
-            memcpy(d, id.at, id.len);
-            d += id.len;
-        } else {
-            d += put_number(d, *form == 'n' ? n : m);
-        }
-    }
-    return span_of(text, (size_t)(d - text));
+    return paucis__words(p->v->arena, form, id, n, m);
 }
 
 struct span paucis__pass_quoted(struct pass *p, struct span text) {

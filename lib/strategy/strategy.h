@@ -4,32 +4,10 @@
 #ifndef PAUCIS_STRATEGY_H
 #define PAUCIS_STRATEGY_H
 
+#include "core/option.h"
 #include "view/edit.h"
 
-/* A number or a yes/no. Strategies' own are called STRATEGY.NAME. */
-struct option {
-    TABLE_ROW;                   /* name, summary, detail: type and default */
-    uint64_t value, least, most; /* value is the default; a switch is 0 or 1 */
-    bool is_switch;
-};
-
-#define NUMBER(option, standard, low, help)                                      \
-    {                                                                            \
-        .name = option, .summary = help, .detail = "number, default " #standard, \
-        .value = standard, .least = low, .most = UINT32_MAX                      \
-    }
-#define SWITCH_OFF(option, help)                                                       \
-    {                                                                                  \
-        .name = option, .summary = help, .detail = "yes or no, default no", .most = 1, \
-        .is_switch = true                                                              \
-    }
-#define SWITCH_ON(option, help)                                                          \
-    {                                                                                    \
-        .name = option, .summary = help, .detail = "yes or no, default yes", .value = 1, \
-        .most = 1, .is_switch = true                                                     \
-    }
-
-#define MAX_OPTIONS 12 /* of one strategy */
+#define MAX_OPTIONS 12 /* of one strategy; they are called STRATEGY.NAME */
 
 /* The classic counters; what each means is up to the strategy, see docs/strategies.md. */
 struct counts {

@@ -34,6 +34,7 @@ static bool message_is_open(const struct view *v, size_t message) {
     if ((m->flags & MESSAGE_DROPPED) || v->locked) return false;
     if (view_is_frozen(v, m) && !v->mending) return false;
     if (!v->ruled) return true;
+    if (v->folded) return true;
     if (is_last(v, message) && !v->mending) return false;
     return !v->bound || v->thought == NO_INDEX || message > v->thought;
 }
@@ -127,7 +128,8 @@ paucis_err paucis__edit_drop(struct view *v, struct why why, size_t part) {
         (m->flags & (MESSAGE_DROPPED | MESSAGE_INSERTED)) || v->locked ||
         (view_is_frozen(v, m) && !v->mending))
         return PAUCIS_E_INVARIANT;
-    if (v->ruled && thinking && in_loop(v, p->message)) return PAUCIS_E_INVARIANT;
+    bool forced = v->folded && v->bound;
+    if (v->ruled && thinking && in_loop(v, p->message) && !forced) return PAUCIS_E_INVARIANT;
     if (!thinking && !message_is_open(v, p->message)) return PAUCIS_E_INVARIANT;
     int64_t room = json_size(v, p->node, p->node) - saved_of(v, p);
     struct edit *e = edit_add(v, why, EDIT_DROP, p->message, part, room);

@@ -6,6 +6,8 @@
  *   on formats with rules: the last message; calls and thinking in the current tool loop (G9); a
  *     blank text (G4); on models with bound thinking, anything before thinking that stays (B-R15);
  *   the last part of a message, a top-level text as a message;
+ *   (the stable policy, v->folded, may shorten the last message's results, since it sends them the
+ *     same way ever after, and removes bound thinking behind its cuts, as B-R15 wants);
  *   with v->no_grow, whatever would make the output longer than the input. */
 #ifndef PAUCIS_EDIT_H
 #define PAUCIS_EDIT_H

@@ -176,6 +176,7 @@ void paucis__view_clear(struct view *v) {
     v->insert_user = v->insert_result = NULL;
     v->failed = v->crowded = v->ruled = v->results_in_user = false;
     v->locked = v->model_elsewhere = v->bound = v->mending = v->no_grow = false;
+    v->clears_results = v->folded = false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;
 }

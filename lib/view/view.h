@@ -113,6 +113,9 @@ struct view {
     bool locked;          /* the provider compares the body with one it has seen: no edit at all */
     bool model_elsewhere; /* no model in the body, and it may be one that binds thinking */
     bool bound;           /* thinking is only valid behind the prefix it was made with */
+    bool clears_results;  /* the request asks the provider to clear old results itself */
+    bool folded;          /* edits come from the stable policy, which keeps what was once sent: new
+                             results may be shortened, and bound thinking may go behind a cut */
     bool mending;         /* broken units are being repaired: they are not frozen */
     bool no_grow;         /* no edit may make the output longer than the input */
     const char *insert_user, *insert_result; /* forms of new messages, see struct format */

@@ -35,7 +35,9 @@ def compare(client, mode):
     assert not through.provider.refused, through.provider.refused[:3]
     sizes = [sum(len(body) for _, _, _, body in u.provider.seen) for u in (direct, through)]
     assert sizes[1] < sizes[0], sizes
-    print(f"     {client} {mode}: {sizes[0]} -> {sizes[1]} bytes, bill {through.provider.bill}")
+    bills = [u.provider.bill_in_base_tokens() for u in (direct, through)]
+    assert bills[1] < bills[0], bills
+    print(f"     {client} {mode}: {sizes[0]} -> {sizes[1]} bytes, bill {bills[0]:.0f} -> {bills[1]:.0f}")
     s.stop()
 
 

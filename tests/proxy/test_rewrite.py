@@ -198,20 +198,20 @@ def test_refused_anyway():
 
 def test_window_is_learnt():
     """A raw body of 1.5 times the window: the window is learnt from the refusal, the next is shorter."""
-    s = Serve(up, decide=("-p", "classic"))
-    size = len(chat_body(40)) // 4
-    p.window = int(size / 1.5)
-    try:
-        for turns in (40, 41):
-            count = len(p.seen)
-            status, headers, _ = post(s, chat_body(turns))
-            assert status == 200, (status, headers)
-            assert len(sent()) // 4 <= p.window
-            assert len(p.seen) - count == (2 if turns == 40 else 1), "learnt once"
-        assert rows(s, "SELECT budget > 0 FROM conv") == [(1,)]
-    finally:
-        p.window = None
-    s.stop()
+    for decide in (("-p", "classic"), ("-p", "stable"), ("-p", "stable", "-l", "balanced")):
+        s = Serve(up, decide=decide)
+        p.window = int(len(chat_body(40)) // 4 / 1.5)
+        try:
+            for turns in (40, 41, 42, 46):
+                count = len(p.seen)
+                status, headers, _ = post(s, chat_body(turns))
+                assert status == 200, (decide, turns, status, headers)
+                assert len(sent()) // 4 <= p.window
+                assert len(p.seen) - count == (2 if turns == 40 else 1), "learnt once"
+            assert rows(s, "SELECT budget > 0 FROM conv") == [(1,)]
+        finally:
+            p.window = None
+        s.stop()
 
 
 def test_cache_watch():

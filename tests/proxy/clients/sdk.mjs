@@ -1,12 +1,12 @@
 // Tool loops with the official SDKs: node sdk.mjs CLIENT BASE-URL stream|whole. Prints every answer of the
-// model as a line of JSON, so that two runs can be compared. What tools return is long, so that there is
-// something to shorten.
+// model as a line of JSON, so that two runs can be compared. The same few long files are read again and
+// again, so that there is something to shorten.
 const [client, base, mode] = process.argv.slice(2);
 const stream = mode === "stream";
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const say = (value) => console.log(JSON.stringify(value));
-const read = ({ path, n }) =>
-  Array.from({ length: 120 }, (_, i) => `${path} ${n}: line ${i}, value ${(n * 7919 + i * 104729) % 100003}`).join("\n");
+const read = ({ path }) =>
+  Array.from({ length: 120 }, (_, i) => `${path}: line ${i}, value ${(path.charCodeAt(4) * 7919 + i * 104729) % 100003}`).join("\n");
 const schema = { type: "object", properties: { path: { type: "string" }, n: { type: "number" } }, required: ["path", "n"] };
 const task = `Read the files (${client}).`;
 
@@ -89,7 +89,7 @@ async function gemini() {
     const calls = content.parts.filter((p) => p.functionCall);
     if (!calls.length) return;
     contents.push({ role: "user", parts: calls.map((p) =>
-      ({ functionResponse: { name: "read", response: { output: read(p.functionCall.args) } } })) });
+      ({ functionResponse: { id: p.functionCall.id, name: "read", response: { output: read(p.functionCall.args) } } })) });
   }
 }
 

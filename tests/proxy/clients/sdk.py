@@ -9,7 +9,7 @@ task = f"Read the files ({client})."
 
 
 def read(path, n):
-    return "\n".join(f"{path} {n}: line {i}, value {(n * 7919 + i * 104729) % 100003}" for i in range(120))
+    return "\n".join(f"{path}: line {i}, value {(ord(path[4]) * 7919 + i * 104729) % 100003}" for i in range(120))
 
 
 def openai_chat():

@@ -1,0 +1,152 @@
+/* Sessions of paucis.h: the fold for those who hold the conversation themselves. */
+#include "api.h"
+#include "core/os.h"
+#include "limits.h"
+#include "plan/settings.h"
+#include "stable/items.h"
+
+struct paucis_session {
+    struct mem mem;
+    struct arena arena; /* texts as they came, and those of forms; nothing is given back */
+    struct fold fold;
+    struct paucis_price price;
+    VEC(struct span) texts;
+    struct item_set calls; /* ids of calls: their part, plus 1 */
+    uint64_t bytes;        /* as they came */
+};
+
+static paucis_err session_text(void *ud, size_t part, struct span *out) {
+    const paucis_session *s = ud;
+    *out = s->texts.at[part];
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
+                              const paucis_opts *given, paucis_error *e) {
+    struct settings settings;
+    paucis_opts opts;
+    paucis_error error;
+    if (!e) e = &error;
+    *e = (paucis_error){PAUCIS_E_ARG, "a NULL argument", 0};
+    if (out) *out = NULL;
+    if (!out || (alloc && !alloc->resize)) return PAUCIS_E_ARG;
+    PAUCIS_TRY(paucis__api_settings(&settings, &opts, given, e));
+    if (!settings_fold(&settings)) {
+        *e = (paucis_error){PAUCIS_E_ARG, "a session follows the stable policy", 0};
+        return PAUCIS_E_ARG;
+    }
+    struct mem mem = {0};
+    if (alloc) mem.alloc = *alloc;
+    paucis_session *s = paucis__mem_resize(&mem, NULL, 0, sizeof *s);
+    *e = (paucis_error){s ? PAUCIS_OK : PAUCIS_E_NOMEM, s ? "done" : "out of memory", 0};
+    if (!s) return PAUCIS_E_NOMEM;
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    s->price = settings.stable.price ? *settings.stable.price : *paucis_price_at(0);
+    settings.stable.price = &s->price;
+    settings.stable.sent = false; /* a session remembers what it sent */
+    s->calls.seed = paucis__os_seed();
+    s->arena.mem = s->calls.mem = s->fold.mem = s->fold.rent.mem = &s->mem;
+    s->fold.arena = &s->arena;
+    s->fold.forms.seed = paucis__os_seed();
+    s->fold.source = (struct fold_source){session_text, session_text, s};
+    paucis__stable_begin(&s->fold, &settings.stable, settings.flags & PAUCIS_BOUND);
+    *out = s;
+    return PAUCIS_OK;
+}
+
+void paucis_session_free(paucis_session *s) {
+    if (!s) return;
+    paucis__fold_free(&s->fold);
+    VEC_FREE(&s->mem, s->texts);
+    paucis__items_free(&s->calls);
+    paucis__arena_free(&s->arena);
+    struct mem mem = s->mem;
+    paucis__mem_resize(&mem, s, sizeof *s, 0);
+}
+
+static struct span session_copy(paucis_session *s, const char *text, size_t n) {
+    char *copy = paucis__arena_alloc(&s->arena, n);
+    if (copy && n) memcpy(copy, text, n);
+    return span_of(copy, n);
+}
+
+/* A name's place in a list, or that of the list's end. */
+static size_t place(const char *name, const char *const *names) {
+    size_t i = 0;
+    while (names[i] && (!name || strcmp(names[i], name) != 0)) i++;
+    return i;
+}
+
+/* Calls are remembered by their ids; a result finds its call. */
+static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
+    if (!p->id.len || (p->kind != PART_CALL && p->kind != PART_RESULT)) return PAUCIS_OK;
+    struct item_slot *slot = paucis__item_add(&s->calls, item_hash(p->id.at, p->id.len));
+    if (!slot) return PAUCIS_E_NOMEM;
+    if (p->kind == PART_CALL)
+        slot->value = s->fold.parts.count + 1;
+    else if (slot->value)
+        p->mate = (uint32_t)slot->value - 1;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
+    static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
+    static const char *const kinds[] = {"text",  "call",   "result", "thinking",
+                                        "media", "opaque", NULL};
+    if (!s || !p || (!p->text && p->text_len) || (!p->id && p->id_len)) return PAUCIS_E_ARG;
+    size_t role = place(p->role, roles), kind = place(p->kind, kinds);
+    if (!roles[role] || !kinds[kind]) return PAUCIS_E_ARG;
+    size_t next = s->fold.messages;
+    if (p->message != next && p->message + 1 != next) return PAUCIS_E_ARG;
+    if (next >= PAUCIS_MAX_MESSAGES || p->text_len > PAUCIS_MAX_BODY - s->bytes)
+        return PAUCIS_E_LIMIT;
+    if (!VEC_ROOM(&s->mem, s->texts, 1)) return PAUCIS_E_NOMEM;
+    struct fold_part part = {.message = (uint32_t)p->message,
+                             .role = (uint8_t)role,
+                             .kind = (uint8_t)kind,
+                             .len = p->text_len,
+                             .mate = NO_INDEX,
+                             .id = session_copy(s, p->id, p->id_len),
+                             .name = session_copy(s, p->name, p->name_len)};
+    if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
+    if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
+    struct span text = session_copy(s, p->text, p->text_len);
+    if (!text.at || !part.id.at || !part.name.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(session_pair(s, &part));
+    PAUCIS_TRY(paucis__fold_add(&s->fold, &part));
+    s->texts.at[s->texts.count++] = text;
+    s->bytes += text.len;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_session_request(paucis_session *s, paucis_step *step) {
+    if (!s || !step) return PAUCIS_E_ARG;
+    *step = (paucis_step){.cut = SIZE_MAX, .budget_met = 1};
+    PAUCIS_TRY(paucis__fold_request(&s->fold, true));
+    const struct fold *f = &s->fold;
+    step->changes = f->changed.count;
+    step->bytes_in = s->bytes;
+    if (f->cut.part != SIZE_MAX) {
+        step->cut = f->parts.at[f->cut.part].message;
+        step->forced = f->cut.forced;
+        step->rent = (uint64_t)f->cut.rent;
+        step->price = (uint64_t)f->cut.price;
+    }
+    step->bytes_out = 4 * (uint64_t)f->size;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out) {
+    static const char *const forms[] = {"full", "reference", "capped", "short", "marker", "gone"};
+    if (!s || !out || i >= s->fold.changed.count) return PAUCIS_E_ARG;
+    size_t part = s->fold.changed.at[i];
+    const struct fold_part *p = &s->fold.parts.at[part];
+    struct span text = p->form == FORM_FULL ? s->texts.at[part] : p->now;
+    *out = (paucis_change){.part = part,
+                           .form = forms[p->form],
+                           .reason = p->reason,
+                           .text = p->form == FORM_GONE ? NULL : text.at,
+                           .text_len = p->form == FORM_GONE ? 0 : text.len};
+    return PAUCIS_OK;
+}

@@ -1,0 +1,12 @@
+/* Sentences with something put in: the markers that stand for what is gone. */
+#ifndef PAUCIS_WORDS_H
+#define PAUCIS_WORDS_H
+
+#include "core/mem.h"
+
+/* `form` with %i replaced by the id, %n and %m by numbers; in the arena. at == NULL: out of
+ * memory. */
+struct span paucis__words(struct arena *a, const char *form, struct span id, uint64_t n,
+                          uint64_t m);
+
+#endif

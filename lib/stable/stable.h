@@ -1,0 +1,48 @@
+/* The stable policy over a view: feeds the conversation to the fold, request by request, and turns
+ * the forms that it ends with into edits. */
+#ifndef PAUCIS_STABLE_H
+#define PAUCIS_STABLE_H
+
+#include "core/option.h"
+#include "stable/fold.h"
+#include "view/edit.h"
+
+enum stable_option {
+    STABLE_KEEP,
+    STABLE_CAP,
+    STABLE_CAP_READ,
+    STABLE_WINDOW,
+    STABLE_RISK,
+    STABLE_THOUGHT,
+    STABLE_ATTACH,
+    STABLE_STOP,
+    STABLE_SINKS,
+    STABLE_LOW_WATER,
+    STABLE_OPTIONS
+};
+extern const struct option paucis__stable_options[STABLE_OPTIONS];
+
+/* How much may go, in one word. */
+struct level {
+    TABLE_ROW; /* name, summary */
+    uint64_t keep, cap, cap_read;
+    bool cuts;
+};
+extern const struct level paucis__levels[]; /* a NULL name ends; the second is the default */
+
+struct stable {
+    const struct level *level;
+    const struct form_kind *form;
+    uint64_t option[STABLE_OPTIONS];
+    bool sent;                 /* history=sent */
+    const paucis_price *price; /* of the present request */
+    uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
+};
+
+/* What a fold needs of the settings; arena, source and memory are the caller's. */
+void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound);
+
+/* Runs the fold over the view and asks for the edits. */
+paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stable *s);
+
+#endif

@@ -1,0 +1,128 @@
+/* See tools.h. Arguments are looked at as text: the value of a member called command, wherever it
+ * stands, is all that is wanted of them. */
+#include "stable/tools.h"
+
+#include <string.h>
+
+enum special { PLAIN, EDITOR_TOOL, SHELL_TOOL };
+
+static const struct tool_row {
+    const char *name;
+    enum tool tool;
+    enum special special;
+} tools[] = {
+#define TOOL(name, tool) {name, TOOL_##tool, PLAIN},
+#define EDITOR(name) {name, TOOL_EDIT, EDITOR_TOOL},
+#define SHELL(name) {name, TOOL_RUN, SHELL_TOOL},
+#define PROGRAM(name, next, tool)
+#include "stable/tools.def"
+#undef TOOL
+#undef EDITOR
+#undef SHELL
+#undef PROGRAM
+};
+
+static const struct {
+    const char *name, *next;
+    enum tool tool;
+} programs[] = {
+#define TOOL(name, tool)
+#define EDITOR(name)
+#define SHELL(name)
+#define PROGRAM(name, next, tool) {name, next, TOOL_##tool},
+#include "stable/tools.def"
+};
+
+static bool is_word(struct span s, const char *word) {
+    if (s.len != strlen(word)) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.at[i];
+        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a');
+        if (c != word[i]) return false;
+    }
+    return true;
+}
+
+/* A tool's own name: "mcp__files__read_file" and "functions.read_file" are read_file. */
+static struct span own_name(struct span s) {
+    for (size_t i = s.len; i > 1; i--)
+        if (s.at[i - 1] == '.' || (s.at[i - 1] == '_' && s.at[i - 2] == '_'))
+            return span_of(s.at + i, s.len - i);
+    return s;
+}
+
+/* The text behind "command": or "cmd": in the arguments, up to its end; all of them if there is no
+ * such member. */
+static struct span command_in(struct span args) {
+    static const char *const keys[] = {"\"command\"", "\"cmd\""};
+    for (size_t k = 0; k < 2; k++) {
+        size_t len = strlen(keys[k]);
+        const char *at = args.at, *end = args.at + args.len;
+        while ((at = memchr(at, '"', (size_t)(end - at))) && (size_t)(end - at) > len) {
+            if (!memcmp(at, keys[k], len)) {
+                at += len;
+                while (at < end && memchr(" :[\"", *at, 4)) at++;
+                return span_of(at, (size_t)(end - at));
+            }
+            at++;
+        }
+    }
+    return args;
+}
+
+/* The next word of a command line. */
+static struct span next_word(struct span *s) {
+    const char *stops = " \t\"'`;|&()\\,[]{}";
+    size_t i = 0, n;
+    while (i < s->len && memchr(stops, s->at[i], strlen(stops))) i++;
+    for (n = i; n < s->len && !memchr(stops, s->at[n], strlen(stops));) n++;
+    struct span word = span_of(s->at + i, n - i);
+    *s = span_of(s->at + n, s->len - n);
+    return word;
+}
+
+/* Programs that run another, and what may stand in front of one. */
+static bool is_wrapper(struct span word) {
+    static const char *const words[] = {"bash", "sh",      "zsh",    "-lc", "-c",  "sudo", "env",
+                                        "time", "timeout", "poetry", "uv",  "run", "npx",  NULL};
+    for (size_t i = 0; words[i]; i++)
+        if (is_word(word, words[i])) return true;
+    return word.len && (memchr(word.at, '=', word.len) || (*word.at >= '0' && *word.at <= '9'));
+}
+
+static struct span program_name(struct span word) {
+    for (size_t i = word.len; i; i--)
+        if (word.at[i - 1] == '/') return span_of(word.at + i, word.len - i);
+    return word;
+}
+
+#define MAX_WORDS 12 /* that are looked at to find the program */
+
+static enum tool tool_of_command(struct span line) {
+    for (size_t n = 0; n < MAX_WORDS; n++) {
+        struct span word = program_name(next_word(&line));
+        if (!word.len) break;
+        if (is_word(word, "cd")) next_word(&line);
+        if (is_word(word, "cd") || is_wrapper(word)) continue;
+        struct span rest = line, next = next_word(&rest);
+        for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+            if (is_word(word, programs[i].name) &&
+                (!*programs[i].next || is_word(next, programs[i].next)))
+                return programs[i].tool;
+        break;
+    }
+    return TOOL_RUN;
+}
+
+enum tool paucis__tool_of(struct span name, struct span arguments) {
+    name = own_name(name);
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        if (!is_word(name, tools[i].name)) continue;
+        if (tools[i].special == SHELL_TOOL) return tool_of_command(command_in(arguments));
+        struct span command = command_in(arguments);
+        if (tools[i].special == EDITOR_TOOL && is_word(next_word(&command), "view"))
+            return TOOL_READ;
+        return tools[i].tool;
+    }
+    return TOOL_OTHER;
+}

@@ -1,0 +1,25 @@
+/* What a call does, by the shape of its name and arguments. Agents name their tools as they like;
+ * a few shapes cover most: a tool that reads a file, one that searches, one that runs a command. A
+ * call that fits none is TOOL_OTHER and treated by age alone. */
+#ifndef PAUCIS_TOOLS_H
+#define PAUCIS_TOOLS_H
+
+#include <stdbool.h>
+
+#include "core/mem.h"
+
+enum tool {
+    TOOL_OTHER,
+    TOOL_READ,
+    TOOL_SEARCH,
+    TOOL_LIST,
+    TOOL_EDIT,
+    TOOL_RUN,
+    TOOL_TEST,
+    TOOL_STATUS
+};
+
+/* name: the tool's; arguments: their JSON as it stands, or plain text. */
+enum tool paucis__tool_of(struct span name, struct span arguments);
+
+#endif
