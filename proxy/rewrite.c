@@ -120,14 +120,18 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
-static const char *const credentials[] = {"authorization", "x-api-key", "api-key",
-                                          "x-goog-api-key"};
-
+/* Conversations of different users are kept apart by what names them. Tokens that a login renews
+ * every hour would cut a conversation in two, so only lasting keys and account ids count. */
 static struct chain seed_of(const struct xfer *x) {
-    const char *texts[1 + sizeof credentials / sizeof *credentials] = {
-        providers[x->route.provider].name};
-    for (size_t i = 0; i < sizeof credentials / sizeof *credentials; i++)
-        texts[i + 1] = headers_get(&x->in, credentials[i]);
+    static const char *const names[] = {"x-api-key", "api-key", "x-goog-api-key",
+                                        "chatgpt-account-id", "openai-organization"};
+    const char *texts[2 + sizeof names / sizeof *names] = {providers[x->route.provider].name};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        texts[i + 2] = headers_get(&x->in, names[i]);
+    const char *bearer = headers_get(&x->in, "authorization");
+    if (bearer && strncasecmp(bearer, "Bearer sk-", 10) == 0 &&
+        strncasecmp(bearer, "Bearer sk-ant-oat", 17) != 0)
+        texts[1] = bearer;
     return scan_seed(texts, sizeof texts / sizeof *texts);
 }
 

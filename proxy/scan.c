@@ -230,7 +230,7 @@ struct chain scan_seed(const char *const *texts, size_t n) {
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
     for (size_t i = 0; i < n; i++)
-        if (texts[i]) XXH3_128bits_update(&state, texts[i], strlen(texts[i]) + 1);
+        XXH3_128bits_update(&state, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 1);
     XXH128_hash_t h = XXH3_128bits_digest(&state);
     return (struct chain){h.low64, h.high64};
 }

@@ -113,7 +113,9 @@ def test_conversations_are_found_again():
     assert rows(s, "SELECT attach FROM conv WHERE id=3") == [(0,)]
     post(s, chat_body(6))  # the first goes on
     assert rows(s, "SELECT count(*) FROM conv") == [(3,)]
-    post(s, chat_body(0), authorization="Bearer somebody-else")
+    post(s, chat_body(0), authorization="Bearer sk-somebody-else")
+    assert rows(s, "SELECT count(*) FROM conv") == [(4,)]
+    post(s, chat_body(7), authorization="Bearer a.renewed.token")  # a login's token changes every hour
     assert rows(s, "SELECT count(*) FROM conv") == [(4,)]
     s.stop()
 
