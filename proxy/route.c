@@ -60,8 +60,9 @@ static bool hint_fits(const struct hint_row *hint, const char *uri, const struct
 static bool named_provider(const char **uri, enum provider *p) {
     for (size_t i = 0; i < PROVIDER_COUNT; i++) {
         size_t len = strlen(providers[i].name);
-        if (strncmp(*uri + 1, providers[i].name, len) != 0 || (*uri)[len + 1] != '/') continue;
-        *uri += len + 1;
+        const char *rest = *uri + 1 + len;
+        if (strncmp(*uri + 1, providers[i].name, len) != 0 || !strchr("/?", *rest)) continue;
+        *uri = rest; /* also at its end, where strchr finds the NUL */
         *p = (enum provider)i;
         return true;
     }

@@ -29,7 +29,8 @@ PATHS = (
 
 
 class Provider:
-    def __init__(self, turns=60, window=None, check=True):
+    def __init__(self, turns=60, window=None, check=True, folder=None):
+        self.folder = folder  # where the files are that a real agent is told to read
         self.turns = turns  # tool calls before the final answer
         self.window = window  # tokens; a longer prompt is refused
         self.check = check and os.environ.get("PAUCIS")
@@ -185,7 +186,7 @@ class Provider:
             await self.send(writer, 200, {}, json.dumps({"input_tokens": len(body) // 4}).encode())
             return True
         usage = self.count(fmt, doc, view)
-        reply = view.reply(self.turns, usage)
+        reply = view.reply(self.turns, usage, self.folder)
         if view.stream:
             await self.stream(writer, view.events(reply), headers)
         else:
@@ -286,10 +287,20 @@ class View:
         user = [m for m in self.messages if m.get("role") == "user"][:1]
         self.name = hashlib.sha256(json.dumps(strip(user)).encode()).hexdigest()[:12]
 
-    def reply(self, turns, usage):
+    def tool(self, folder):
+        """A tool the agent has, and arguments that make it read a file."""
+        names = {t.get("name") or (t.get("function") or {}).get("name") for t in self.doc["tools"]}
+        path = f"{folder}/file{self.calls % 5}.txt"
+        for name, args in (("Read", {"file_path": path}), ("exec_command", {"cmd": f"cat {path}"}),
+                           ("shell", {"command": ["cat", path]}), ("bash", {"command": f"cat {path}"})):
+            if folder and name in names:
+                return name, args
+        return "read", {"path": f"file{self.calls % 7}.txt", "n": self.calls}
+
+    def reply(self, turns, usage, folder=None):
         cached, written, fresh = usage
         more = self.calls < turns and bool(self.doc.get("tools"))
-        args = {"path": f"file{self.calls % 7}.txt", "n": self.calls}
+        name, args = self.tool(folder) if more else (None, None)
         call_id = f"call_{self.name}_{self.calls}"
         final = f"done {self.name} after {self.calls} calls"
         prompt = cached + written + fresh
@@ -297,33 +308,36 @@ class View:
             message = {"role": "assistant", "content": None if more else final}
             if more:
                 message["tool_calls"] = [{"id": call_id, "type": "function", "function":
-                                          {"name": "read", "arguments": json.dumps(args)}}]
-            return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": self.doc["model"],
+                                          {"name": name, "arguments": json.dumps(args)}}]
+            return {"id": f"chatcmpl-{self.name}{self.calls}", "object": "chat.completion", "created": 1, "model": self.doc["model"],
                     "choices": [{"index": 0, "message": message, "logprobs": None,
                                  "finish_reason": "tool_calls" if more else "stop"}],
                     "usage": {"prompt_tokens": prompt, "completion_tokens": 9, "total_tokens": prompt + 9,
                               "prompt_tokens_details": {"cached_tokens": cached}}}
         if self.fmt == "anthropic":
-            block = ({"type": "tool_use", "id": "toolu_" + call_id, "name": "read", "input": args} if more
+            block = ({"type": "tool_use", "id": "toolu_" + call_id, "name": name, "input": args} if more
                      else {"type": "text", "text": final})
-            return {"id": "msg_1", "type": "message", "role": "assistant", "model": self.doc["model"],
-                    "content": [block], "stop_reason": "tool_use" if more else "end_turn",
+            thinks = (self.doc.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+            thought = {"type": "thinking", "thinking": "Let me see.", "signature": f"sig_{self.calls}"}
+            return {"id": f"msg_{self.name}{self.calls}", "type": "message", "role": "assistant", "model": self.doc["model"],
+                    "content": [thought, block] if thinks else [block],
+                    "stop_reason": "tool_use" if more else "end_turn",
                     "stop_sequence": None,
                     "usage": {"input_tokens": fresh, "cache_creation_input_tokens": written,
                               "cache_read_input_tokens": cached, "output_tokens": 9}}
         if self.fmt == "openai-responses":
-            item = ({"type": "function_call", "id": "fc_" + call_id, "call_id": call_id, "name": "read",
+            item = ({"type": "function_call", "id": "fc_" + call_id, "call_id": call_id, "name": name,
                      "arguments": json.dumps(args), "status": "completed"} if more else
                     {"type": "message", "id": "msg_" + self.name, "role": "assistant", "status": "completed",
                      "content": [{"type": "output_text", "text": final, "annotations": []}]})
-            return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed",
+            return {"id": f"resp_{self.name}{self.calls}", "object": "response", "created_at": 1, "status": "completed",
                     "model": self.doc["model"], "output": [item], "parallel_tool_calls": True,
                     "tool_choice": "auto", "tools": [], "error": None, "incomplete_details": None,
                     "instructions": None, "metadata": {}, "temperature": 1, "top_p": 1,
                     "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached},
                               "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 0},
                               "total_tokens": prompt + 9}}
-        part = {"functionCall": {"id": call_id, "name": "read", "args": args}} if more else {"text": final}
+        part = {"functionCall": {"id": call_id, "name": name, "args": args}} if more else {"text": final}
         return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP",
                                 "index": 0}],
                 "usageMetadata": {"promptTokenCount": prompt, "cachedContentTokenCount": cached,
@@ -344,7 +358,7 @@ class View:
             for call in message.get("tool_calls", []):
                 args = call["function"]["arguments"]
                 yield chunk({"tool_calls": [{"index": 0, "id": call["id"], "type": "function", "function":
-                                             {"name": "read", "arguments": args[:5]}}]})
+                                             {"name": call["function"]["name"], "arguments": args[:5]}}]})
                 yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": args[5:]}}]})
             if message["content"]:
                 for word in message["content"].split(" "):
@@ -354,21 +368,31 @@ class View:
                 yield data({**base, "choices": [], "usage": reply["usage"]})
             yield "data: [DONE]\n\n"
         elif self.fmt == "anthropic":
-            block = reply["content"][0]
+            block = reply["content"][-1]
+            last = len(reply["content"]) - 1
             yield event({"type": "message_start", "message": {**reply, "content": [], "stop_reason": None}})
             yield "event: ping\ndata: {\"type\": \"ping\"}\n\n"
-            if block["type"] == "text":
+            if last:
+                thought = reply["content"][0]
                 yield event({"type": "content_block_start", "index": 0,
+                             "content_block": {"type": "thinking", "thinking": "", "signature": ""}})
+                yield event({"type": "content_block_delta", "index": 0,
+                             "delta": {"type": "thinking_delta", "thinking": thought["thinking"]}})
+                yield event({"type": "content_block_delta", "index": 0,
+                             "delta": {"type": "signature_delta", "signature": thought["signature"]}})
+                yield event({"type": "content_block_stop", "index": 0})
+            if block["type"] == "text":
+                yield event({"type": "content_block_start", "index": last,
                              "content_block": {"type": "text", "text": ""}})
                 for word in block["text"].split(" "):
-                    yield event({"type": "content_block_delta", "index": 0,
+                    yield event({"type": "content_block_delta", "index": last,
                                  "delta": {"type": "text_delta", "text": word + " "}})
             else:
-                yield event({"type": "content_block_start", "index": 0,
+                yield event({"type": "content_block_start", "index": last,
                              "content_block": {**block, "input": {}}})
-                yield event({"type": "content_block_delta", "index": 0, "delta":
+                yield event({"type": "content_block_delta", "index": last, "delta":
                              {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}})
-            yield event({"type": "content_block_stop", "index": 0})
+            yield event({"type": "content_block_stop", "index": last})
             yield event({"type": "message_delta", "delta": {"stop_reason": reply["stop_reason"],
                                                             "stop_sequence": None},
                          "usage": {"output_tokens": 9}})
