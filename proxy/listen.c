@@ -5,6 +5,7 @@
  * has two gaps, closed here: it takes a request with two lengths, so the first callback refuses
  * those; and a suspended connection does not notice that its client left, so the loop watches
  * the socket. */
+#include "conns.h"
 #include "guard.h"
 #include "page.h"
 #include "proxy.h"
@@ -140,6 +141,15 @@ static void wait_for_answer(struct xfer *x) {
     pthread_mutex_unlock(&x->lock);
 }
 
+/* A collected body comes at 16 KB a second or more; one that streams through may have to wait for
+ * the provider, and only silence ends it. */
+static void expect_body(struct xfer *x, int64_t length) {
+    uint64_t most = x->config->max_body;
+    bool streamed = !x->route.format || (length > 0 && (uint64_t)length > most);
+    uint64_t bytes = length < 0 ? most : (uint64_t)length;
+    conns_expect(x->con, streamed ? 0 : x->config->slow + bytes / (16 * 1024));
+}
+
 static enum MHD_Result begin(struct xfer *x, const char *method) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(x->con, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -155,6 +165,7 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
         return refuse(x, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory", true);
     x->stage = STAGE_BODY;
     x->stream_len = v.length;
+    expect_body(x, v.length);
     if (strcmp(method, "POST") != 0) x->route.format = NULL;
     bool large = v.length > 0 && (uint64_t)v.length > x->config->max_body;
     if (large) x->reason = "size";
@@ -200,6 +211,7 @@ static void take_streamed(struct xfer *x, const char *data, size_t *n) {
 
 static enum MHD_Result body_done(struct xfer *x) {
     x->t_body = now_us();
+    conns_expect(x->con, 0);
     if (x->body.failed) return refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory", true);
     watch(x);
     if (x->streamed) {
@@ -249,9 +261,10 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *con) {
 static void on_completed(void *cls, struct MHD_Connection *con, void **own,
                          enum MHD_RequestTerminationCode code) {
     struct xfer *x = *own;
-    (void)cls, (void)con;
+    (void)cls;
     if (!x) return;
     *own = NULL;
+    conns_expect(con, 2 * (uint64_t)x->config->slow); /* idle for once, then the next request */
     pthread_mutex_lock(&x->lock);
     x->suspended = false;
     if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) x->client_gone = true;
@@ -292,10 +305,10 @@ bool listen_start(struct serve *s) {
         how, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)s,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where, MHD_OPTION_URI_LOG_CALLBACK, on_uri,
         (void *)s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)s,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_POOL,
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)PIPE_LOW, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, c->slow,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_NOTIFY_CONNECTION, conns_notify, (void *)s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEAD_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)PIPE_LOW,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        c->slow, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
     if (!s->daemon) {
         complain("cannot listen on '%s': %s", c->listen, strerror(errno));

@@ -308,6 +308,7 @@ struct serve {
     struct loop *loop;
     struct work *work;
     struct ledger *ledger;
+    struct conns *conns;
     atomic_uint active; /* requests under way */
     atomic_bool draining;
     atomic_uint_fast64_t next_id;

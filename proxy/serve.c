@@ -1,6 +1,7 @@
 /* paucis serve: starts the parts, waits for signals, ends in order: no new clients, the requests
  * under way to their end or to the end of patience, then the rest. SIGHUP reads the
  * configuration again. */
+#include "conns.h"
 #include "proxy.h"
 
 #include <curl/curl.h>
@@ -42,6 +43,7 @@ static void use_limits(void) {
 static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
+    conns_free(s->conns);
     spare_free();
     config_free(atomic_load(&s->config));
     free(s);
@@ -56,7 +58,8 @@ struct serve *serve_start(struct config *c) {
     atomic_store(&s->config, c);
     atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
     s->ledger = ledger_new();
-    bool ok = s->ledger != NULL;
+    s->conns = conns_new();
+    bool ok = s->ledger && s->conns;
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
     ok =
         ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);

@@ -7,6 +7,7 @@
  *
  * An xfer is in the loop's hands from loop_watch to POST_GONE, and notes are read only between
  * two rounds of events: so an event never meets an xfer that has been let go. */
+#include "conns.h"
 #include "proxy.h"
 
 #include <curl/curl.h>
@@ -475,6 +476,7 @@ static void *run(void *ud) {
     struct loop *l = ud;
     struct epoll_event events[EVENTS];
     int running;
+    int64_t swept = now_us();
     while (!stopping(l)) {
         int n = epoll_wait(l->epoll, events, EVENTS, wait_ms(l));
         for (int i = 0; i < n; i++) on_event(l, &events[i]);
@@ -483,6 +485,10 @@ static void *run(void *ud) {
             curl_multi_socket_action(l->multi, CURL_SOCKET_TIMEOUT, 0, &running);
         }
         reap(l);
+        if (now_us() - swept > 1000000) {
+            conns_sweep(l->serve->conns);
+            swept = now_us();
+        }
         struct xfer *x;
         unsigned posts;
         while ((x = next_note(l, &posts))) {

@@ -362,5 +362,28 @@ def test_slow_clients():
     s.stop()
 
 
+def test_trickling_client():
+    """A byte now and then does not keep a connection for ever, in the headers or in the body."""
+    s = Serve(up, "--slow", "2")
+    for start in (b"GET /v1/models HTTP/1.1\r\nx: ", b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n"
+                  b"content-length: 1000\r\n\r\n{"):
+        c = socket.create_connection(("127.0.0.1", s.port))
+        c.sendall(start)
+        c.settimeout(0.2)
+        began, ended = time.time(), False
+        while time.time() - began < 12 and not ended:
+            try:
+                c.sendall(b"a")
+                ended = c.recv(100) == b""
+            except socket.timeout:
+                pass
+            except OSError:
+                ended = True
+        assert ended, start
+        assert 1 < time.time() - began < 10
+        c.close()
+    s.stop()
+
+
 if __name__ == "__main__":
     run_tests(globals())
