@@ -42,11 +42,13 @@ const char *words_at(enum words w, size_t i) {
                                        [WORDS_STRATEGY] = paucis_strategy_at,
                                        [WORDS_LEVEL] = paucis_level_at,
                                        [WORDS_PRICE] = price_row,
-                                       [WORDS_OPTION] = paucis_option_at};
+                                       [WORDS_OPTION] = paucis_option_at,
+                                       [WORDS_TOKENIZER] = paucis_tokenizer_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
-    static const char *const listed[] = {"formats", "policies", "levels", "forms",   "strategies",
-                                         "prices",  "options",  "rules",  "kernels", NULL};
+    static const char *const listed[] = {"formats",    "policies", "levels",     "forms",
+                                         "strategies", "prices",   "options",    "rules",
+                                         "kernels",    "replay",   "tokenizers", NULL};
     static const char *const *const lists[] = {
         [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;

@@ -22,8 +22,8 @@
 #include <time.h>
 
 enum {
-    BLOCK = 1024 * 1024,
-    SLOTS_PER_JOB = 3 /* so that one slow block does not stop the others */
+    BLOCK = 512 * 1024,
+    SLOTS_PER_JOB = 2 /* so that one slow block does not stop the others */
 };
 
 struct slot {

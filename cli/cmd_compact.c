@@ -96,17 +96,24 @@ static bool read_jobs(const struct args *a, unsigned *jobs) {
     return true;
 }
 
+static int compact(const struct args *a, struct settings *s, const char *file, unsigned jobs) {
+    struct buf body = {0};
+    int code = EXIT_USAGE;
+    if (a->count[FLAG_JSONL]) return compact_lines(a, s, file, jobs);
+    if (a->count[FLAG_JOBS] || a->count[FLAG_KEEP_GOING])
+        return usage_error("--jobs and --keep-going need --jsonl");
+    if (input_file(file, &body)) code = compact_body(a, s, file ? file : "stdin", &body);
+    buf_free(&body);
+    return code;
+}
+
 int cmd_compact(const struct args *a) {
     struct settings s;
     const char *file;
     unsigned jobs;
-    if (!settings_read(&s, a) || !read_jobs(a, &jobs) || !args_file(a, &file)) return EXIT_USAGE;
-    if (a->count[FLAG_JSONL]) return compact_lines(a, &s, file, jobs);
-    if (a->count[FLAG_JOBS] || a->count[FLAG_KEEP_GOING])
-        return usage_error("--jobs and --keep-going need --jsonl");
-    struct buf body = {0};
     int code = EXIT_USAGE;
-    if (input_file(file, &body)) code = compact_body(a, &s, file ? file : "stdin", &body);
-    buf_free(&body);
+    if (settings_read(&s, a) && read_jobs(a, &jobs) && args_file(a, &file))
+        code = compact(a, &s, file, jobs);
+    settings_free(&s);
     return code;
 }

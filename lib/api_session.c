@@ -21,6 +21,12 @@ static paucis_err session_text(void *ud, size_t part, struct span *out) {
     return PAUCIS_OK;
 }
 
+static struct span session_copy(paucis_session *s, const char *text, size_t n) {
+    char *copy = paucis__arena_alloc(&s->arena, n);
+    if (copy && n) memcpy(copy, text, n);
+    return span_of(copy, n);
+}
+
 paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
                               const paucis_opts *given, paucis_error *e) {
     struct settings settings;
@@ -50,6 +56,13 @@ paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
     s->fold.arena = &s->arena;
     s->fold.forms.seed = paucis__os_seed();
     s->fold.source = (struct fold_source){session_text, session_text, s};
+    const char *never = settings.stable.never; /* the caller's text need not outlive the call */
+    if (never) settings.stable.never = session_copy(s, never, strlen(never) + 1).at;
+    if (never && !settings.stable.never) {
+        paucis_session_free(s);
+        *e = (paucis_error){PAUCIS_E_NOMEM, "out of memory", 0};
+        return PAUCIS_E_NOMEM;
+    }
     paucis__stable_begin(&s->fold, &settings.stable, settings.flags & PAUCIS_BOUND);
     *out = s;
     return PAUCIS_OK;
@@ -63,12 +76,6 @@ void paucis_session_free(paucis_session *s) {
     paucis__arena_free(&s->arena);
     struct mem mem = s->mem;
     paucis__mem_resize(&mem, s, sizeof *s, 0);
-}
-
-static struct span session_copy(paucis_session *s, const char *text, size_t n) {
-    char *copy = paucis__arena_alloc(&s->arena, n);
-    if (copy && n) memcpy(copy, text, n);
-    return span_of(copy, n);
 }
 
 /* A name's place in a list, or that of the list's end. */
@@ -109,6 +116,7 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
                              .mate = NO_INDEX,
                              .id = session_copy(s, p->id, p->id_len),
                              .name = session_copy(s, p->name, p->name_len)};
+    if (kind == PART_MEDIA || kind == PART_OPAQUE) part.len = 0; /* as paucis_compact has it */
     if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
     if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
     struct span text = session_copy(s, p->text, p->text_len);

@@ -1,9 +1,9 @@
 /* One trace under one policy: every request in order, what it costs at each price, and what of the
  * evidence it still holds. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 /* ---- money ---------------------------------------------------------------------------------- */
 

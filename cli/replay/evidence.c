@@ -10,18 +10,16 @@
  *
  * The patterns are those of the reference, written out: see docs/replay.md. Each text that may be
  * needed is an entry in a table, with the chain of messages that hold it. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 enum { FAR = 4, RARE = 3, SPAN = 24, ITEM_MORE = 79 };
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
 struct entry {
-    struct str key;
-    uint32_t hash;
     uint32_t count; /* messages that hold it */
     size_t place;   /* the newest of them */
     size_t used;    /* the turn that needed it last */
@@ -29,52 +27,27 @@ struct entry {
 };
 
 struct table {
-    struct entry *entries;
+    struct map keys;
+    struct entry *entries; /* by the key's number */
     size_t count, cap;
-    uint32_t *slots; /* entry + 1 */
-    size_t mask;
 };
-
-static uint32_t hash_key(struct str s) {
-    uint64_t h = s.len * 0x9e3779b97f4a7c15u, w = 0;
-    size_t i = 0;
-    for (; i + 8 <= s.len; i += 8) {
-        memcpy(&w, s.at + i, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 29;
-    }
-    w = 0;
-    for (size_t k = 0; i < s.len; i++, k += 8) w |= (uint64_t)(unsigned char)s.at[i] << k;
-    h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(h ^ h >> 32);
-}
-
-static void table_widen(struct table *t) {
-    size_t slots = t->slots ? 2 * (t->mask + 1) : 1024;
-    free(t->slots);
-    t->slots = heap_get(slots * sizeof *t->slots);
-    t->mask = slots - 1;
-    for (size_t i = 0; i < t->count; i++) {
-        size_t k = t->entries[i].hash & t->mask;
-        while (t->slots[k]) k = (k + 1) & t->mask;
-        t->slots[k] = (uint32_t)i + 1;
-    }
-}
 
 /* The entry of a text, or NULL; with `add` it is made. */
 static struct entry *table_find(struct table *t, struct str key, bool add) {
-    uint32_t h = hash_key(key);
-    if (!t->slots || 2 * t->count > t->mask) table_widen(t);
-    size_t k = h & t->mask;
-    for (; t->slots[k]; k = (k + 1) & t->mask) {
-        struct entry *e = &t->entries[t->slots[k] - 1];
-        if (e->hash == h && str_eq(e->key, key)) return e;
-    }
-    if (!add) return NULL;
-    struct entry *e = PUSH(t->entries, t->count, t->cap);
-    *e = (struct entry){.key = key, .hash = h, .place = NONE, .used = NONE};
-    t->slots[k] = (uint32_t)t->count;
-    return e;
+    size_t i = map_find(&t->keys, key, add);
+    if (i == NONE) return NULL;
+    if (i == t->count)
+        *PUSH(t->entries, t->count, t->cap) = (struct entry){.place = NONE, .used = NONE};
+    return &t->entries[i];
+}
+
+static struct str key_of(const struct table *t, const struct entry *e) {
+    return t->keys.entries[e - t->entries].key;
+}
+
+static void table_free(struct table *t) {
+    map_free(&t->keys);
+    free(t->entries);
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -261,7 +234,8 @@ static void argument_strings(struct finder *f, struct str text) {
 
 static struct need *add_need(struct finder *f, enum need_kind kind, const struct entry *e) {
     struct need *n = PUSH(f->e->needs, f->e->count, f->e->cap);
-    *n = (struct need){.kind = kind, .text = e->key, .place = e->place};
+    const struct table *t = kind == NEED_ITEM || kind == NEED_FRESH ? &f->items : &f->spans;
+    *n = (struct need){.kind = kind, .text = key_of(t, e), .place = e->place};
     return n;
 }
 
@@ -384,10 +358,8 @@ void evidence_find(struct evidence *e, struct trace *t, struct jdoc *doc) {
             ask_message(&f, i);
     }
     e->first[t->nturns] = e->count;
-    free(f.items.entries);
-    free(f.items.slots);
-    free(f.spans.entries);
-    free(f.spans.slots);
+    table_free(&f.items);
+    table_free(&f.spans);
     free(f.strings);
 }
 

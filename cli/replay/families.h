@@ -14,5 +14,27 @@ void append_whole(struct run *r, size_t t);
 /* The message with all its results replaced. */
 typedef struct str result_fn(struct run *r, const struct part *p);
 const struct form *cleared(struct run *r, size_t msg, result_fn *fn);
+struct str say(struct run *r, struct buf *b); /* the text as the run's; frees b */
+
+/* The messages with results, as they come, and how many of them have been cut. */
+struct results_seen {
+    size_t *list;
+    size_t count, cap, cut, next;
+};
+void see_results(struct run *r, struct results_seen *s, size_t t);
+void end_results(struct run *r); /* for states that begin with it */
+
+struct prune {
+    struct results_seen seen;
+    size_t low;     /* from this result message on, all fit into what is protected */
+    uint64_t kept;  /* tokens of their results */
+    uint64_t uncut; /* tokens of all results that have not been cut */
+    size_t counted;
+};
+
+/* Of the results that are neither cut nor protected: tokens that would go; *n of the oldest
+ * messages hold them. The protected ones are counted from the newest message back, within a message
+ * in order. */
+uint64_t prunable(struct run *r, struct prune *s, uint64_t protect, size_t *n);
 
 #endif

@@ -2,12 +2,12 @@
  * JSON that the measure needs: that of Python's json.dumps. Nodes lie in document order; a node
  * knows where its subtree ends. An object's members are a key and its value, one after the other.
  * NaN and the infinities are taken, as Python takes them. */
+#include "replay/replay.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 /* ---- reading -------------------------------------------------------------------------------- */
 

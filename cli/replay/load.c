@@ -3,42 +3,23 @@
  * times and the billed usage).
  *
  * A message is rendered as its role and, for each part, \x1e, the kind, \x1f and the text; this
- * text is what is counted, compared and searched. Three formats are read here, exactly as the reference
- * does; the others through paucis_read. */
-#include <math.h>
+ * text is what is counted, compared and searched. Three formats are read here, exactly as the
+ * reference does; the others through paucis_read. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 static const char *const kind_names[] = {
     [TEXT] = "text", [THINK] = "think", [CALL] = "call", [RESULT] = "result", [OTHER] = "other"};
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-uint64_t tokens_of(struct str text) { return (utf8_count(text) + 3) / 4; }
-
-uint64_t tokens_of_prefix(struct str text, size_t bytes) {
-    return utf8_count((struct str){text.at, bytes}) / 4;
-}
-
 /* ---- forms ---------------------------------------------------------------------------------- */
-
-static uint64_t hash_text(struct str s) {
-    uint64_t h = 0x9e3779b97f4a7c15u ^ s.len, w;
-    size_t i = 0;
-    for (; i + 8 <= s.len; i += 8) {
-        memcpy(&w, s.at + i, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    for (; i < s.len; i++) h = (h ^ (unsigned char)s.at[i]) * 0x100000001b3u;
-    return h ^ h >> 29;
-}
 
 static void form_fill(struct form *f, struct str text) {
     f->text = text;
-    f->tokens = tokens_of(text);
+    f->tokens = bill_tokens(text);
     f->hash = hash_text(text);
 }
 
@@ -82,6 +63,7 @@ struct builder {
     size_t part;     /* its first part */
     struct buf scratch;
     size_t media_before, media_behind; /* of the last flat text */
+    size_t element;                    /* of the list, being read */
 };
 
 static struct part *add_part(struct builder *b, enum part_kind kind, struct str text) {
@@ -112,6 +94,7 @@ static void end_message(struct builder *b, struct str role, size_t from, size_t 
     *m = (struct msg){.role = role_of(role), .role_name = role, .part = b->part, .nparts = n};
     m->from = from;
     m->to = to;
+    m->element = b->element;
     char *text = arena_get(&t->arena, role.len + b->text.len + 1);
     memcpy(text, role.at, role.len);
     memcpy(text + role.len, b->text.data, b->text.len);
@@ -223,6 +206,7 @@ static void load_anthropic(struct builder *b, size_t body) {
     size_t list = j_get(d, body, "messages");
     load_system(b, j_get(d, body, "system"));
     if (!list || d->node[list].kind != J_ARRAY) return;
+    b->t->list_end = d->node[list].to - 1;
     for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end) {
         size_t content = j_get(d, i, "content");
         struct str role = j_text(d, i, "role", &b->t->arena);
@@ -234,6 +218,7 @@ static void load_anthropic(struct builder *b, size_t body) {
         }
         if (results && d->node[content].end > content + 1) role = str_of("tool");
         end_message(b, role, d->node[i].from, d->node[i].to);
+        b->element++;
     }
 }
 
@@ -276,7 +261,9 @@ static void load_responses(struct builder *b, size_t body) {
     size_t list = j_get(d, body, "input");
     load_system(b, j_get(d, body, "instructions"));
     if (!list || d->node[list].kind != J_ARRAY) return;
-    for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end) responses_item(b, i);
+    b->t->list_end = d->node[list].to - 1;
+    for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end, b->element++)
+        responses_item(b, i);
 }
 
 static void chat_call(struct builder *b, size_t i) {
@@ -298,6 +285,7 @@ static void load_chat(struct builder *b, size_t body) {
     const struct jdoc *d = b->d;
     size_t list = j_get(d, body, "messages");
     if (!list || d->node[list].kind != J_ARRAY) return;
+    b->t->list_end = d->node[list].to - 1;
     for (size_t i = list + 1; i < d->node[list].end; i = d->node[i].end) {
         struct str role = j_text(d, i, "role", &b->t->arena);
         size_t content = j_get(d, i, "content"), calls = j_get(d, i, "tool_calls");
@@ -312,6 +300,7 @@ static void load_chat(struct builder *b, size_t body) {
         }
         if (str_is(role, "developer")) role = str_of("system");
         end_message(b, role, d->node[i].from, d->node[i].to);
+        b->element++;
     }
 }
 
@@ -366,21 +355,23 @@ static void sum_tokens(struct trace *t) {
     for (size_t i = 0; i < t->nmsgs; i++) t->before[i + 1] = t->before[i] + t->msgs[i].whole.tokens;
 }
 
-/* What logs.c adds: for each message of the request the time of its line and what was billed. */
+/* What logs.c adds: for each element of the request its time and, for replies, what was billed. A
+ * request is made when the element before its reply has come. */
 static void read_log_facts(struct trace *t, const struct jdoc *d) {
-    size_t when = j_get(d, 0, "when"), billed = j_get(d, 0, "billed");
-    if (when) t->when = arena_get(&t->arena, (t->nturns + 1) * sizeof *t->when);
-    if (billed) t->billed = arena_get(&t->arena, (t->nturns + 1) * sizeof *t->billed);
+    size_t when = j_get(d, 0, "when"), billed = j_get(d, 0, "billed"), turn = 0, k = 0;
     double v;
-    size_t i = when + 1;
-    for (size_t k = 0; when && k < t->nturns && i < d->node[when].end; k++, i = d->node[i].end)
-        if (j_number(d, i, &v)) t->when[k] = v;
-    i = billed + 1;
-    for (size_t k = 0; billed && k < t->nturns && i < d->node[billed].end;
-         i = d->node[i].end, k++) {
-        if (j_number(d, j_get(d, i, "fresh"), &v)) t->billed[k].fresh = (uint64_t)v;
-        if (j_number(d, j_get(d, i, "written"), &v)) t->billed[k].written = (uint64_t)v;
-        if (j_number(d, j_get(d, i, "read"), &v)) t->billed[k].read = (uint64_t)v;
+    if (when) t->when = arena_get(&t->arena, (t->nturns + 1) * sizeof *t->when);
+    for (size_t i = when + 1; when && i < d->node[when].end; i = d->node[i].end, k++) {
+        while (turn < t->nturns && t->msgs[t->turns[turn]].element <= k) turn++;
+        if (turn < t->nturns && t->msgs[t->turns[turn]].element == k + 1 && j_number(d, i, &v))
+            t->when[turn] = v;
+    }
+    for (size_t i = billed + 1; billed && i < d->node[billed].end; i = d->node[i].end) {
+        if (d->node[i].kind != J_OBJECT) continue;
+        t->has_billed = true;
+        if (j_number(d, j_get(d, i, "fresh"), &v)) t->billed.fresh += (uint64_t)v;
+        if (j_number(d, j_get(d, i, "written"), &v)) t->billed.written += (uint64_t)v;
+        if (j_number(d, j_get(d, i, "read"), &v)) t->billed.read += (uint64_t)v;
     }
 }
 
@@ -444,6 +435,7 @@ bool trace_load(struct trace *t, char *line, size_t len, paucis_ctx *ctx, struct
     if (request) read_log_facts(t, d);
     /* Positions were in the line; the library is given the body only. */
     size_t shift = d->node[request].from;
+    t->list_end -= t->list_end ? shift : 0;
     bool own = strcmp(format, "anthropic") == 0 || strncmp(format, "openai", 6) == 0;
     for (size_t i = 0; own && i < t->nmsgs; i++) {
         t->msgs[i].from -= shift;

@@ -1,10 +1,10 @@
 /* Memory: an arena for a trace, and lists that double. Out of memory ends the command: replay
  * writes its report only at the end, so nothing is lost. */
+#include "replay/replay.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 enum { CHUNK = 256 * 1024 };
 
@@ -71,4 +71,52 @@ void *grow(void *list, size_t count, size_t *cap, size_t size) {
     list = or_end(realloc(list, more * size));
     *cap = more;
     return list;
+}
+
+/* ---- texts to numbers ------------------------------------------------------------------------ */
+
+uint32_t hash_text(struct str s) {
+    uint64_t h = s.len * 0x9e3779b97f4a7c15u, w = 0;
+    size_t i = 0;
+    for (; i + 8 <= s.len; i += 8) {
+        memcpy(&w, s.at + i, 8);
+        h = (h ^ w) * 0xff51afd7ed558ccdu;
+        h ^= h >> 29;
+    }
+    w = 0;
+    for (size_t k = 0; i < s.len; i++, k += 8) w |= (uint64_t)(unsigned char)s.at[i] << k;
+    h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
+    return (uint32_t)(h ^ h >> 32);
+}
+
+static void map_widen(struct map *m) {
+    size_t slots = m->slots ? 2 * (m->mask + 1) : 64;
+    free(m->slots);
+    m->slots = heap_get(slots * sizeof *m->slots);
+    m->mask = slots - 1;
+    for (size_t i = 0; i < m->count; i++) {
+        size_t k = m->entries[i].hash & m->mask;
+        while (m->slots[k]) k = (k + 1) & m->mask;
+        m->slots[k] = (uint32_t)i + 1;
+    }
+}
+
+size_t map_find(struct map *m, struct str key, bool add) {
+    uint32_t h = hash_text(key);
+    if (!m->slots || 2 * m->count > m->mask) map_widen(m);
+    size_t k = h & m->mask;
+    for (; m->slots[k]; k = (k + 1) & m->mask) {
+        size_t i = m->slots[k] - 1;
+        if (m->entries[i].hash == h && str_eq(m->entries[i].key, key)) return i;
+    }
+    if (!add) return NONE;
+    struct map_entry *e = PUSH(m->entries, m->count, m->cap);
+    *e = (struct map_entry){key, h};
+    m->slots[k] = (uint32_t)m->count;
+    return m->count - 1;
+}
+
+void map_free(struct map *m) {
+    free(m->entries);
+    free(m->slots);
 }

@@ -3,10 +3,10 @@
  * step by step and incrementally: a request costs what it changes. Where an agent also protects the
  * newest turns of its user, that is left out: an autonomous session has one such turn, and nothing
  * would ever go. Markers follow the reference where it has the policy. */
+#include "replay/families.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 /* ---- shared --------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ const struct form *cleared(struct run *r, size_t msg, result_fn *fn) {
     return form_make(r->trace, &r->arena, msg, clear_part, &c);
 }
 
-static struct str say(struct run *r, struct buf *b) {
+struct str say(struct run *r, struct buf *b) {
     struct str s = arena_buf(&r->arena, b);
     buf_free(b);
     return s;
@@ -49,13 +49,7 @@ static struct str old_cleared(struct run *r, const struct part *p) {
     return str_of("[Old tool result content cleared]");
 }
 
-/* The messages with results, as they come, and how many of them have been cut. */
-struct results_seen {
-    size_t *list;
-    size_t count, cap, cut, next;
-};
-
-static void see_results(struct run *r, struct results_seen *s, size_t t) {
+void see_results(struct run *r, struct results_seen *s, size_t t) {
     for (; s->next < t; s->next++)
         if (r->trace->msgs[s->next].has_result) *PUSH(s->list, s->count, s->cap) = s->next;
 }
@@ -68,7 +62,7 @@ static void cut_oldest(struct run *r, struct results_seen *s, size_t n, result_f
     }
 }
 
-static void end_results(struct run *r) { free(((struct results_seen *)r->state)->list); }
+void end_results(struct run *r) { free(((struct results_seen *)r->state)->list); }
 
 static size_t all_but(const struct results_seen *s, size_t keep) {
     return s->count > keep ? s->count - keep : 0;
@@ -215,14 +209,6 @@ const struct family family_polling = {
 
 /* ---- prune beyond the newest tokens --------------------------------------------------------- */
 
-struct prune {
-    struct results_seen seen;
-    size_t low;     /* from this result message on, all fit into what is protected */
-    uint64_t kept;  /* tokens of their results */
-    uint64_t uncut; /* tokens of all results that have not been cut */
-    size_t counted;
-};
-
 static uint64_t result_tokens(const struct trace *t, size_t msg) {
     const struct msg *m = &t->msgs[msg];
     uint64_t sum = 0;
@@ -231,10 +217,7 @@ static uint64_t result_tokens(const struct trace *t, size_t msg) {
     return sum;
 }
 
-/* Of the results that are neither cut nor protected: tokens that would go; *n of the oldest
- * messages hold them. The protected ones are counted from the newest message back, within a message
- * in order. */
-static uint64_t prunable(struct run *r, struct prune *s, uint64_t protect, size_t *n) {
+uint64_t prunable(struct run *r, struct prune *s, uint64_t protect, size_t *n) {
     const struct trace *t = r->trace;
     for (; s->counted < s->seen.count; s->counted++) {
         uint64_t more = result_tokens(t, s->seen.list[s->counted]);

@@ -1,9 +1,9 @@
 /* The table of policies and the words that choose from it. */
+#include "replay/families.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 const struct family *const families[] = {
 #define FAMILY(name) &family_##name,
@@ -11,20 +11,34 @@ const struct family *const families[] = {
 #undef FAMILY
     NULL};
 
+/* Good until the next call. */
+const paucis_info *family_row(size_t i) {
+    static char text[400], name[64];
+    static paucis_info row;
+    const struct family *f = families[i];
+    if (!f) return NULL;
+    size_t n = (size_t)snprintf(name, sizeof name, "%s", f->name);
+    for (size_t k = 0; k < f->nparams && n < sizeof name; k++)
+        n += (size_t)snprintf(name + n, sizeof name - n, ":%ld", f->standard[k]);
+    snprintf(text, sizeof text, "%s (%s)", f->summary, f->source);
+    row = (paucis_info){.name = name, .summary = text, .detail = f->params};
+    return &row;
+}
+
+/* A word with a plus is a family at its defaults and at every setting of its grid. */
 static const struct {
     const char *name, *words;
 } groups[] = {
-    {"default", "none classic stable:safe stable stable:deep peers"},
-    {"peers", "clear sticky mask polling prune gemini stair trim"},
+    {"default", "none classic stable:safe stable stable:deep +stable peers"},
+    {"peers", "+trim +clear +sticky +mask +polling +prune +gemini +gajae +stair"},
+    {"curve",
+     "none stable:safe stable stable:deep stable:keep=12 stable:keep=18 stable:keep=24 "
+     "stable:keep=30 stable:keep=36 stable:keep=48 stable:keep=64 stable:keep=96 "
+     "stable:keep=128"},
     {"lab",
      "none classic dedup classic:snippet classic:streaming budget:32000 trim:32000 "
      "clear:30000:3 clear:100000:3 sticky:40000:3 sticky:50000:3 polling:10:25 mask:10 "
      "prune:40000:20000 prune:10000:5000 rent:256 rent:1024"},
-    {"curve",
-     "none stable:keep=0 stable:keep=10 stable:keep=20 stable:keep=30 stable:keep=40 "
-     "stable:keep=50 stable:keep=60 stable:keep=70 stable:keep=80 stable:keep=90 "
-     "stable:keep=100"},
-    {"grid", NULL}, /* every family at its defaults and its grid */
 };
 
 static const struct family *find_family(const char *name, size_t n) {
@@ -74,44 +88,46 @@ static bool add_policy(struct policy **list, size_t *count, size_t *cap, const c
     return true;
 }
 
-static bool add_grid(struct policy **list, size_t *count, size_t *cap, const struct family *f) {
-    const char *p = f->grid ? f->grid : "";
-    while (*p) {
-        size_t n = strcspn(p, " ");
-        if (!add_policy(list, count, cap, p, n, true)) return false;
-        p += n + strspn(p + n, " ");
+/* A family at its defaults, then every setting of its grid. */
+static bool add_grid(struct policy **list, size_t *count, size_t *cap, const char *name, size_t n) {
+    const struct family *f = find_family(name, n);
+    if (!f || !add_policy(list, count, cap, name, n, false)) return false;
+    for (const char *p = f->grid ? f->grid : ""; *p;) {
+        size_t len = strcspn(p, " ");
+        if (!add_policy(list, count, cap, p, len, true)) return false;
+        p += len + strspn(p + len, " ");
     }
     return true;
 }
 
-static bool add_word(struct policy **list, size_t *count, size_t *cap, const char *word, size_t n);
+static const char *find_group(const char *word, size_t n) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strlen(groups[i].name) == n && memcmp(groups[i].name, word, n) == 0)
+            return groups[i].words;
+    return NULL;
+}
 
-static bool add_words(struct policy **list, size_t *count, size_t *cap, const char *words) {
+/* Groups may name groups, two deep. */
+static bool add_words(struct policy **list, size_t *count, size_t *cap, const char *words,
+                      int depth) {
     for (const char *p = words; *p;) {
         size_t n = strcspn(p, ", ");
-        if (n && !add_word(list, count, cap, p, n)) return false;
+        const char *group = depth < 2 ? find_group(p, n) : NULL;
+        bool ok = true;
+        if (group)
+            ok = add_words(list, count, cap, group, depth + 1);
+        else if (n && *p == '+')
+            ok = add_grid(list, count, cap, p + 1, n - 1);
+        else if (n)
+            ok = add_policy(list, count, cap, p, n, false);
+        if (!ok) return false;
         p += n + (p[n] != '\0');
     }
     return true;
 }
 
-/* Groups name policies and other groups, never themselves. */
-static bool add_word(struct policy **list, size_t *count, size_t *cap, const char *word, size_t n) {
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        if (strlen(groups[i].name) != n || memcmp(groups[i].name, word, n) != 0) continue;
-        if (groups[i].words) return add_words(list, count, cap, groups[i].words);
-        for (size_t k = 0; families[k]; k++)
-            if (!add_policy(list, count, cap, families[k]->name, strlen(families[k]->name),
-                            false) ||
-                !add_grid(list, count, cap, families[k]))
-                return false;
-        return true;
-    }
-    return add_policy(list, count, cap, word, n, false);
-}
-
 bool policies_add(struct policy **list, size_t *count, size_t *cap, const char *words) {
-    return add_words(list, count, cap, words);
+    return add_words(list, count, cap, words, 0);
 }
 
 void policies_free(struct policy *list, size_t count) {

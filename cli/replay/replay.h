@@ -40,6 +40,20 @@ void *grow(void *list, size_t count, size_t *cap, size_t size);
 #define PUSH(list, count, cap) \
     ((list) = grow((list), (count), &(cap), sizeof *(list)), &(list)[(count)++])
 
+/* Texts, each with a number in the order of adding. Texts are not copied. */
+struct map {
+    struct map_entry {
+        struct str key;
+        uint32_t hash;
+    } * entries;
+    size_t count, cap;
+    uint32_t *slots; /* entry + 1 */
+    size_t mask;
+};
+size_t map_find(struct map *m, struct str key, bool add); /* NONE = not there */
+void map_free(struct map *m);
+uint32_t hash_text(struct str s);
+
 /* ---- utf8.c: characters as the measure counts and classes them */
 
 size_t utf8_count(struct str s);
@@ -103,7 +117,7 @@ struct part {
 struct form {
     struct str text;
     uint64_t tokens;
-    uint64_t hash;
+    uint32_t hash;
 };
 
 struct msg {
@@ -113,12 +127,18 @@ struct msg {
     struct form whole; /* as it came */
     bool has_result;
     size_t from, to; /* its bytes in the body */
+    size_t element;  /* its place in the list; 0 for a system text in front */
+};
+
+struct usage {
+    uint64_t fresh, written, read; /* tokens at base price, put into the cache, read from it */
 };
 
 struct trace {
     struct arena arena;
     char *line; /* owned; everything points into it or into the arena */
     struct str body;
+    size_t list_end; /* where its list of messages is closed; 0 = unknown */
     struct str id, agent, format;
     const char *file;
     uint64_t logged_input; /* billed input of the last request, 0 = unknown */
@@ -128,19 +148,21 @@ struct trace {
     size_t nparts, parts_cap;
     size_t *turns; /* the messages that begin a reply */
     size_t nturns, turns_cap;
-    double *when;         /* by turn: seconds, 0 = unknown; NULL = no time stamps at all */
-    struct usage *billed; /* by turn, from a log; NULL = none */
-    uint64_t total;       /* tokens of all messages */
-    uint64_t *before;     /* by message: tokens of those in front of it */
+    double *when;        /* by turn: seconds, 0 = unknown; NULL = no time stamps at all */
+    struct usage billed; /* of all requests, from a log */
+    bool has_billed;
+    uint64_t total;   /* tokens of all messages */
+    uint64_t *before; /* by message: tokens of those in front of it */
 };
 
-struct usage {
-    uint64_t fresh, written, read; /* tokens at base price, put into the cache, read from it */
-};
+/* ---- tokens.c ---- */
 
-/* The tokens of a text, and of its first so many bytes: what bytes/4 means is said here only. */
-uint64_t tokens_of(struct str text);
-uint64_t tokens_of_prefix(struct str text, size_t bytes);
+uint64_t tokens_of(struct str text);                        /* a quarter of the characters */
+uint64_t bill_tokens(struct str text);                      /* what the bill counts */
+uint64_t bill_tokens_prefix(struct str text, size_t bytes); /* of its first so many bytes */
+bool tokens_by(const paucis_tokenizer *t);                  /* NULL: as above. False: no memory */
+void tokens_end(void);                                      /* for each thread that counted */
+void tokens_free(void);
 
 /* Takes the line, which must be malloced. False: not understood, why says so (static). */
 bool trace_load(struct trace *t, char *line, size_t len, paucis_ctx *ctx, struct jdoc *doc,
@@ -188,7 +210,7 @@ struct seq {
     const struct form **now, **old; /* by message; NULL = not sent */
     size_t n, old_n;                /* messages so far, and at the request before */
     uint64_t *tree;                 /* Fenwick tree over the tokens of now */
-    uint64_t total;
+    uint64_t total, old_total;
     size_t *changed; /* indices set since the request before */
     size_t nchanged, changed_cap;
     size_t front, old_front; /* a message that is sent first, wherever it stands; NONE */
@@ -199,7 +221,7 @@ struct seq {
 
 struct step { /* one request against the one before */
     uint64_t total, same;
-    bool first;    /* there was none before */
+    bool first;    /* there was none before, or nothing in it */
     bool differs;  /* what was sent before is not a prefix of what is sent now */
     size_t behind; /* entries from the first difference on; counts up to BEHIND_MAX */
 };
@@ -287,22 +309,35 @@ bool replay_run(const struct policy *p, struct trace *t, const struct evidence *
 struct feed {
     const char *const *files;
     size_t nfiles, file;
-    bool open, log; /* log: the whole file is one session */
+    bool open;
     struct input in;
     struct lines lines;
     uint64_t line;
+    char **ready; /* sessions made out of a log */
+    size_t nready, ready_next;
+    char **found; /* the user's own logs, where no file was named */
 };
+
+bool feed_find(struct feed *f); /* looks for them; false: there are none */
 
 /* The next session as a malloced line; *name says where it is from. False: no more, or reported. */
 bool feed_next(struct feed *f, char **line, size_t *len, const char **name, uint64_t *number,
                bool *failed);
 void feed_close(struct feed *f);
 
+/* ---- logs.c ---------------------------------------------------------------------------------- */
+
+bool log_begins(const char *line, size_t len); /* the first line of a session log? */
+/* Reads the rest of the file; the sessions in it, as malloced lines. False: reported. */
+bool log_read(struct lines *lines, const char *first, size_t len, const char *name, char ***out,
+              size_t *count);
+
 /* ---- reports -------------------------------------------------------------------------------- */
 
 struct trace_row { /* what is kept of a session */
     size_t order;
     char *id, *agent;
+    size_t agent_number;
     size_t messages, turns;
     struct figures *figures; /* [policy * nprices + price] */
     bool *ran;               /* by policy */
@@ -315,10 +350,21 @@ struct results {
     size_t npolicies;
     const paucis_price **prices;
     size_t nprices;
+    paucis_price **own_prices;
+    size_t nown_prices, own_prices_cap;
     struct trace_row *rows;
     size_t nrows, rows_cap;
     uint64_t too_short, bad;
-    struct course *course; /* of the longest session: [policy][turn], for the plot */
+    const char *tokens; /* what the bill counts: a tokenizer's name, or "characters/4" */
+    struct str *agents; /* by name */
+    size_t nagents, agents_cap;
+    struct summary *summaries; /* [policy * nprices + price] */
+    struct shown {             /* the course of one session, for the plot */
+        struct course *course; /* [policy][turn]; NULL = not wanted */
+        bool *ran;             /* by policy */
+        size_t turns;
+        char *id;
+    } shown;
 };
 
 void figures_add(struct figures *sum, const struct figures *f);
@@ -344,7 +390,32 @@ extern const char *const share_names[SHARES];
 void shares_of(double *out, const struct figures *f, const struct figures *none,
                const paucis_price *p);
 
+/* All sessions under one policy and price, in per cent of `none`. */
+struct summary {
+    struct figures sum, none;
+    size_t sessions;
+    double pooled[SHARES], agents[SHARES]; /* in all; the mean over agents */
+    double median[SHARES], worst[SHARES];  /* by session; worst: dearest, or least kept */
+    double low[SHARES], high[SHARES];      /* 95 % of resamples of the sessions */
+    size_t dearest;                        /* the row with the worst full bill */
+    bool best; /* of its family's grid: cheapest full bill with enough evidence kept */
+};
+
+void results_sum(struct results *r); /* fills agents and summaries */
+void results_free(struct results *r);
+void row_free(struct trace_row *row);
+/* One agent's sessions; false if it has none. */
+bool agent_figures(const struct results *r, size_t agent, size_t policy, size_t price,
+                   struct figures *sum, struct figures *none);
+/* The cheapest setting of ours that keeps as much as this policy does; NONE if none does. */
+size_t match_of(const struct results *r, size_t policy, size_t price);
+/* Settings of a grid are only shown if they are the best of their family, or on demand. */
+bool is_shown(const struct results *r, size_t policy, size_t price, bool more);
+
 void report_table(struct buf *b, const struct results *r, bool more);
-void report_json(struct buf *b, const struct results *r);
+/* For the page, for programs, and with every session. */
+enum detail { DETAIL_PAGE, DETAIL_AGENTS, DETAIL_SESSIONS };
+void report_json(struct buf *b, const struct results *r, enum detail detail);
+void report_html(struct buf *b, const struct results *r);
 
 #endif

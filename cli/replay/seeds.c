@@ -2,10 +2,10 @@
  * rendered messages, whatever the wire format allows. `classic` takes old thinking out and replaces
  * repeated results; `classic:snippet` also cuts old long results to head and tail;
  * `classic:streaming` keeps the first 2 and the last 16 messages. */
+#include "replay/families.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/families.h"
 
 enum { DEDUP_LEAST = 256, THINK_KEEP = 4, SNIP_WINDOW = 8, SNIP_LEAST = 4096, SNIP_SIDE = 1024 };
 enum { SINK = 2, RECENT = 16 };
@@ -15,46 +15,31 @@ enum { SINK = 2, RECENT = 16 };
 /* For each result part the part that said the same first, itself if none did. */
 struct firsts {
     size_t *first; /* by part */
-    size_t *slots; /* hash table: part + 1 */
-    size_t mask;
-    size_t done;
+    struct map texts;
+    size_t *said; /* by text: the part that said it */
+    size_t nsaid, said_cap;
 };
 
 static void firsts_open(struct run *r, struct firsts *f) {
-    size_t n = 64;
-    while (n < 2 * r->trace->nparts) n *= 2;
-    f->mask = n - 1;
-    f->slots = arena_get(&r->arena, n * sizeof *f->slots);
     f->first = arena_get(&r->arena, (r->trace->nparts + 1) * sizeof *f->first);
 }
 
-static size_t hash_result(struct str s) {
-    uint64_t h = s.len, w;
-    for (size_t i = 0; i + 8 <= s.len; i += 8) {
-        memcpy(&w, s.at + i, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    return (size_t)h;
+static void firsts_free(struct firsts *f) {
+    map_free(&f->texts);
+    free(f->said);
 }
 
-/* Parts are asked about in order. `without_id` says whether a text whose id is unknown counts as
- * seen. */
+/* Parts are added in order. `without_id` says whether a text whose id is unknown counts as seen. */
 static void firsts_add(struct run *r, struct firsts *f, size_t part, bool without_id) {
     const struct part *p = &r->trace->parts[part];
     f->first[part] = part;
     if (p->kind != RESULT || !utf8_at_least(p->text, DEDUP_LEAST)) return;
-    size_t k = hash_result(p->text) & f->mask;
-    for (; f->slots[k]; k = (k + 1) & f->mask) {
-        size_t other = f->slots[k] - 1;
-        if (!str_eq(r->trace->parts[other].text, p->text)) continue;
-        if (without_id || r->trace->parts[other].has_id)
-            f->first[part] = other;
-        else
-            f->slots[k] = part + 1;
-        return;
-    }
-    f->slots[k] = part + 1;
+    size_t i = map_find(&f->texts, p->text, true);
+    if (i == f->nsaid) *PUSH(f->said, f->nsaid, f->said_cap) = part;
+    if (without_id || r->trace->parts[f->said[i]].has_id)
+        f->first[part] = f->said[i];
+    else
+        f->said[i] = part;
 }
 
 static struct str back_reference(struct run *r, size_t first, struct str text) {
@@ -238,6 +223,8 @@ static bool classic_word(struct policy *p, char *word) {
     return snippet || streaming;
 }
 
+static void classic_end(struct run *r) { firsts_free(&((struct classic *)r->state)->firsts); }
+
 const struct family family_classic = {
     .name = "classic",
     .params = "snippet|streaming",
@@ -249,14 +236,16 @@ const struct family family_classic = {
     .word = classic_word,
     .state = sizeof(struct classic),
     .begin = classic_begin,
-    .step = classic_step};
+    .step = classic_step,
+    .end = classic_end};
 
 const struct family family_dedup = {.name = "dedup",
                                     .source = "the classic strategy dedup",
                                     .summary = "repeated results become references",
                                     .state = sizeof(struct classic),
                                     .begin = classic_begin,
-                                    .step = classic_step};
+                                    .step = classic_step,
+                                    .end = classic_end};
 
 /* ---- compact to budget ---------------------------------------------------------------------- */
 
@@ -466,6 +455,8 @@ static void rent_step(struct run *r, size_t t) {
     }
 }
 
+static void rent_end(struct run *r) { firsts_free(&((struct rent *)r->state)->firsts); }
+
 const struct family family_rent = {
     .name = "rent",
     .params = "SIDE",
@@ -477,4 +468,5 @@ const struct family family_rent = {
     .by_price = true,
     .state = sizeof(struct rent),
     .begin = rent_begin,
-    .step = rent_step};
+    .step = rent_step,
+    .end = rent_end};

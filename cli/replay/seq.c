@@ -2,10 +2,10 @@
  * of any of them anew; at each request seq_step says how much of it stood in the request before.
  * Only what was set since then is looked at: a Fenwick tree gives the tokens in front of the first
  * change, and the comparison goes on from there by position, as a cache would. */
+#include "replay/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/replay.h"
 
 void seq_open(struct seq *s, struct arena *a, size_t messages) {
     *s = (struct seq){.front = NONE, .old_front = NONE};
@@ -127,7 +127,7 @@ static void compare(const struct seq *s, struct step *out) {
     while ((a = cursor_next(&was)) && (b = cursor_next(&now))) {
         if (!form_same(a, b)) {
             out->differs = true;
-            out->same += tokens_of_prefix(b->text, common_bytes(a->text, b->text));
+            out->same += bill_tokens_prefix(b->text, common_bytes(a->text, b->text));
             out->behind = 1;
             while (out->behind < BEHIND_MAX && cursor_next(&now)) out->behind++;
             return;
@@ -137,12 +137,13 @@ static void compare(const struct seq *s, struct step *out) {
 }
 
 void seq_step(struct seq *s, struct step *out) {
-    *out = (struct step){.total = s->total, .first = s->old_n == 0};
+    *out = (struct step){.total = s->total, .first = s->old_total == 0};
     if (!out->first) compare(s, out);
     for (size_t k = 0; k < s->nchanged; k++) s->old[s->changed[k]] = s->now[s->changed[k]];
     for (size_t i = s->old_n; i < s->n; i++) s->old[i] = s->now[i];
     s->nchanged = 0;
     s->old_n = s->n;
+    s->old_total = s->total;
     s->old_front = s->front;
     s->old_marker = s->marker;
     s->old_marker_at = s->marker_at;

@@ -2,9 +2,9 @@
  * the digits of all scripts. A lone surrogate, which decoded JSON may hold in three bytes, is one
  * character. */
 #define _GNU_SOURCE /* memmem */
-#include <string.h>
-
 #include "replay/replay.h"
+
+#include <string.h>
 
 bool str_eq(struct str a, struct str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);

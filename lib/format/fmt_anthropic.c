@@ -155,9 +155,10 @@ static void server_slots(struct view *v, size_t content) {
 static void read_result(struct view *v, size_t block, const struct block_type *t) {
     const struct json *j = v->j;
     size_t error = json_get(j, block, "is_error"), content = json_get(j, block, "content");
-    bool failed = error && json_type(j, error) == 't';
-    struct part *p =
-        paucis__view_part(v, PART_RESULT, block, t->flags | (failed ? PART_ERROR : 0u));
+    bool failed = error && json_type(j, error) == 't', special = json_get(j, block, "toolset_name");
+    struct part *p = paucis__view_part(
+        v, PART_RESULT, block,
+        t->flags | (failed ? PART_ERROR : 0u) | (special ? PART_SPECIAL : 0u));
     p->id = shape_string(j, json_get(j, block, "tool_use_id"));
     if (t->flags & PART_SERVER)
         server_slots(v, content);
@@ -187,11 +188,13 @@ static void read_call(struct view *v, size_t block, const struct block_type *t,
     size_t input = shape_value(j, json_get(j, block, "input"));
     size_t name = shape_string(j, json_get(j, block, "name"));
     struct name *n = name && !v->failed ? paucis__names_find(typed, v, name) : NULL;
+    size_t toolset = json_get(j, block, "toolset_name");
+    bool by_code = paucis__anthropic_from_code(j, block);
     bool open = shape_object(j, input) && !(t->flags & PART_SERVER) && !(n && n->node) &&
-                !shape_value(j, json_get(j, block, "toolset_name")) &&
-                !paucis__anthropic_from_code(j, block);
+                !shape_value(j, toolset) && !by_code;
     struct part *p = paucis__view_part(v, PART_CALL, block,
-                                       t->flags | PART_OBJECT | (open ? PART_MAY_REPLACE : 0u));
+                                       t->flags | PART_OBJECT | (open ? PART_MAY_REPLACE : 0u) |
+                                           (toolset || by_code ? PART_SPECIAL : 0u));
     p->id = shape_string(j, json_get(j, block, "id"));
     p->name = (uint32_t)name;
     if (shape_object(j, input) || shape_string(j, input)) paucis__view_slot(v, input, 0);

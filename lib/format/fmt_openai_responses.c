@@ -284,7 +284,7 @@ static void responses_read(struct view *v) {
     if (!paucis__responses_locked(v)) return;
     for (size_t p = 0; p < v->parts.count; p++) /* only outputs may be shortened then */
         if (view_part(v, p)->kind != PART_RESULT)
-            view_part(v, p)->flags &= (uint8_t)~PART_MAY_REPLACE;
+            view_part(v, p)->flags &= (uint16_t)~PART_MAY_REPLACE;
 }
 
 const struct format paucis__fmt_openai_responses = {

@@ -4,7 +4,7 @@
 #ifndef PAUCIS_PAIRS_H
 #define PAUCIS_PAIRS_H
 
-#include "format/names.h"
+#include "view/view.h"
 
 enum pair_mark {
     PAIR_ANSWERED = 1,
@@ -12,7 +12,7 @@ enum pair_mark {
 };
 
 struct pairs {
-    struct names ids; /* tag: the newest call with this id */
+    uint32_t *newest; /* for the first call with an id: the newest so far, NO_INDEX if none came */
     uint8_t *marks;   /* for each part */
 };
 
@@ -20,9 +20,9 @@ struct pairs {
 bool paucis__pairs_init(struct pairs *p, struct view *v);
 
 /* Meets a call; returns the newest earlier call with the same id, NO_INDEX if there is none. */
-size_t paucis__pairs_call(struct pairs *p, struct view *v, size_t call);
+size_t paucis__pairs_call(struct pairs *p, const struct view *v, size_t call);
 
 /* The call that a result answers, NO_INDEX if there is none. */
-size_t paucis__pairs_answered(const struct pairs *p, struct view *v, size_t result);
+size_t paucis__pairs_answered(const struct pairs *p, const struct view *v, size_t result);
 
 #endif

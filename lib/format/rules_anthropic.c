@@ -94,7 +94,7 @@ static void turn_call(struct turn_walk *w, const struct turn *t, size_t call) {
     const struct part *p = view_part(v, call);
     if (!(p->flags & PART_SERVER)) {
         w->client = true;
-        w->code |= paucis__anthropic_from_code(v->j, p->node);
+        w->code |= (p->flags & PART_SPECIAL) && paucis__anthropic_from_code(v->j, p->node);
     }
     size_t twin = paucis__pairs_call(&w->pairs, v, call);
     if (twin == NO_INDEX) return;
@@ -162,6 +162,7 @@ static void turn_assistant(struct turn_walk *w, const struct turn *t, bool last)
 static void turn_matches(struct turn_walk *w, const struct part *call, size_t result) {
     const struct json *j = w->v->j;
     const struct part *p = view_part(w->v, result);
+    if (!((call->flags | p->flags) & PART_SPECIAL)) return;
     size_t asked = shape_string(j, shape_get(j, call->node, "toolset_name"));
     size_t said = shape_string(j, shape_get(j, p->node, "toolset_name"));
     if (asked ? !said || !paucis__view_same_string(w->v, asked, said) : said != 0)
@@ -294,19 +295,23 @@ static void turn_check(struct check *c) {
 
 /* ---- emptiness ----------------------------------------------------------------------------- */
 
-/* Nothing in it as it is now? Cheaper than asking for the length, which counts escapes. */
-static bool part_is_empty(const struct view *v, const struct part *p) {
-    if (p->edit != NO_INDEX) return v->edits.at[p->edit].text.len == 0;
+/* In how many of its texts, as they are now, is something? Cheaper than asking for their length,
+ * which counts escapes. */
+static size_t part_filled(const struct view *v, const struct part *p) {
+    if (p->edit != NO_INDEX) return v->edits.at[p->edit].text.len != 0;
+    size_t n = 0;
     for (size_t i = p->slot; i < p->slot + p->nslots; i++)
-        if (!shape_empty(v->j, v->slots.at[i].node)) return false;
-    return true;
+        n += !shape_empty(v->j, v->slots.at[i].node);
+    return n;
 }
 
 static void check_result_text(struct check *c, size_t message, const struct part *p) {
     const struct json *j = c->v->j;
+    size_t filled = part_filled(c->v, p);
+    if (filled && (filled == p->nslots || p->edit != NO_INDEX)) return;
     size_t content = shape_value(j, shape_get(j, p->node, "content"));
     bool blocks = shape_array(j, content) && !shape_empty(j, content);
-    if (!blocks && (p->flags & PART_ERROR) && part_is_empty(c->v, p))
+    if (!blocks && (p->flags & PART_ERROR) && !filled)
         paucis__check_break(c, "B-R11", message, content ? content : p->node,
                             "result of a failed call is empty");
     if (!blocks || p->edit != NO_INDEX) return;
@@ -330,7 +335,7 @@ static void check_texts(struct check *c, size_t message, bool last) {
     for (VIEW_EACH_PART(v, i, m)) {
         const struct part *p = view_part(v, i);
         bool whole = p->node && json_is_string(v->j, p->node);
-        if (p->kind == PART_TEXT && (p->nslots || p->edit != NO_INDEX) && part_is_empty(v, p) &&
+        if (p->kind == PART_TEXT && (p->nslots || p->edit != NO_INDEX) && !part_filled(v, p) &&
             !(may && whole))
             paucis__check_break(c, "B-R10", message, p->node, "text is empty");
         if (p->kind == PART_RESULT && !(p->flags & PART_SERVER)) check_result_text(c, message, p);

@@ -16,13 +16,13 @@ struct shape_walk {
     size_t message;
     struct names tools;
     bool contained;   /* the request names a container */
+    bool tools_read;  /* done when first needed */
     bool tools_known; /* false: an MCP server's toolset brings names that the body does not show */
     size_t marks, images;
     bool short_mark; /* a mark of five minutes came */
 };
 
 static void shape_break(struct shape_walk *w, const char *rule, size_t node, const char *text) {
-    if (w->message == NO_INDEX && w->c->depth != CHECK_ALL) return;
     paucis__check_break(w->c, rule, w->message, node, text);
 }
 
@@ -50,6 +50,7 @@ static void shape_mark(struct shape_walk *w, size_t object) {
 static void shape_tools(struct shape_walk *w) {
     struct view *v = w->c->v;
     size_t tools = shape_array(w->j, json_get(w->j, 0, "tools"));
+    w->tools_read = true;
     if (!paucis__names_init(&w->tools, v, tools ? json_count(w->j, tools) : 0)) return;
     w->tools_known = true;
     if (!tools) return;
@@ -66,6 +67,7 @@ static void shape_tools(struct shape_walk *w) {
 
 /* B-R32 */
 static void shape_names_tool(struct shape_walk *w, size_t name) {
+    if (!w->tools_read) shape_tools(w);
     if (!shape_string(w->j, name) || !w->tools_known) return;
     const struct name *n = paucis__names_find(&w->tools, w->c->v, name);
     if (n && !n->node) shape_break(w, "B-R32", name, "names a tool that is not in tools");
@@ -74,8 +76,10 @@ static void shape_names_tool(struct shape_walk *w, size_t name) {
 /* ---- blocks -------------------------------------------------------------------------------- */
 
 static bool is_key_of(const struct json *j, size_t key, const char *keys) {
-    for (const char *end; (end = strchr(keys, ' ')) != NULL; keys = end + 1)
-        if (json_is_text(j, key, keys, (size_t)(end - keys))) return true;
+    for (size_t n; *keys; keys += n + 1) {
+        for (n = 0; keys[n] != ' ';) n++;
+        if (json_is_text(j, key, keys, n)) return true;
+    }
     return false;
 }
 
@@ -87,18 +91,21 @@ static void shape_keys(struct shape_walk *w, size_t object, const char *keys, bo
             shape_break(w, "B-R28", k + 1, "the API knows no such field here");
 }
 
-static bool is_id_char(char c) {
-    char lower = (char)(c | 32);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+/* Every byte, without an early exit: this way the compiler makes it vector code. */
+static bool has_id_chars_only(struct span s) {
+    unsigned char bad = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i], letter = (unsigned char)((c | 32) - 'a');
+        bad |= !((letter < 26) | ((unsigned char)(c - '0') < 10) | (c == '_') | (c == '-'));
+    }
+    return !bad;
 }
 
 /* B-R7 */
 static void shape_id(struct shape_walk *w, size_t id) {
     if (!shape_string(w->j, id)) return;
     struct span s = json_inner(w->j, id);
-    size_t good = 0;
-    while (good < s.len && is_id_char(s.at[good])) good++;
-    if (!s.len || good < s.len)
+    if (!s.len || !has_id_chars_only(s))
         shape_break(w, "B-R7", id, "id holds something else than letters, digits, _ and -");
 }
 
@@ -198,16 +205,23 @@ static void shape_message(struct shape_walk *w, const struct message *m) {
         shape_break(w, "B-R28", content, "content is no string and no array");
 }
 
+/* What stands outside the messages, in order of the cache marks. */
+static void shape_top(struct shape_walk *w) {
+    const struct view *v = w->c->v;
+    const struct json *j = w->j;
+    if (j->size > MAX_REQUEST) shape_break(w, "B-R34", 0, "request of more than 32 MB");
+    if (v->list && json_count(j, v->list) > MAX_MESSAGES)
+        shape_break(w, "B-R34", v->list, "more than 100000 messages");
+    if (shape_object(j, json_get(j, 0, "cache_control"))) w->marks++;
+    shape_tools(w);
+    shape_names_tool(w, shape_get(j, json_get(j, 0, "tool_choice"), "name"));
+}
+
 void paucis__anthropic_check_shape(struct check *c) {
     const struct view *v = c->v;
     struct shape_walk w = {.c = c, .j = v->j, .message = NO_INDEX};
     w.contained = shape_value(v->j, json_get(v->j, 0, "container")) != 0;
-    if (v->j->size > MAX_REQUEST) shape_break(&w, "B-R34", 0, "request of more than 32 MB");
-    if (v->list && json_count(v->j, v->list) > MAX_MESSAGES)
-        shape_break(&w, "B-R34", v->list, "more than 100000 messages");
-    if (shape_object(v->j, json_get(v->j, 0, "cache_control"))) w.marks++;
-    shape_tools(&w);
-    shape_names_tool(&w, shape_get(v->j, json_get(v->j, 0, "tool_choice"), "name"));
+    if (c->depth == CHECK_ALL) shape_top(&w);
     for (size_t i = 0; i < v->from_body; i++) {
         w.message = i;
         bool gone = view_message(v, i)->flags & MESSAGE_DROPPED;

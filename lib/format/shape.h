@@ -18,9 +18,11 @@ static inline size_t shape_member(const struct json *j, size_t object, const cha
 }
 
 /* Is i a string that says this? */
-#define shape_is(j, i, literal) shape_says((j), (i), SPAN(literal))
-static inline bool shape_says(const struct json *j, size_t i, struct span text) {
-    return i && json_is_string(j, i) && json_is_text(j, i, text.at, text.len);
+#define shape_is(j, i, literal) \
+    shape_says((j), (i), (literal), sizeof(literal) - 1, json_literal_name(literal))
+static inline bool shape_says(const struct json *j, size_t i, const char *text, size_t len,
+                              enum json_name name) {
+    return i && json_is_string(j, i) && json_says(j, i, text, len, name);
 }
 
 /* i if it is of that type, else 0. */
@@ -53,7 +55,7 @@ static inline void shape_opaque(struct view *v, size_t node) {
 
 /* More permissions for the part added last. */
 static inline void shape_grant(struct view *v, unsigned flags) {
-    if (!v->failed) v->parts.at[v->parts.count - 1].flags |= (uint8_t)flags;
+    if (!v->failed) v->parts.at[v->parts.count - 1].flags |= (uint16_t)flags;
 }
 
 #endif

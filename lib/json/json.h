@@ -39,7 +39,7 @@ struct node {
 struct json_memo {
     size_t object; /* SIZE_MAX = none */
     size_t count;
-    bool twins, more; /* a name comes twice; there are more than fit */
+    bool more; /* there are more than fit */
     uint8_t name[JSON_MEMO];
     uint32_t value[JSON_MEMO];
 };
@@ -78,7 +78,9 @@ static inline bool json_is_string(const struct json *j, size_t i) {
 static inline bool json_is_container(const struct json *j, size_t i) {
     return json_node(j, i)->kind >= NODE_OBJECT;
 }
-static inline bool json_is_null(const struct json *j, size_t i) { return json_type(j, i) == 'n'; }
+static inline bool json_is_null(const struct json *j, size_t i) {
+    return json_node(j, i)->kind == NODE_OTHER && json_type(j, i) == 'n';
+}
 
 /* Index of the node after the value at i. */
 static inline size_t json_next(const struct json *j, size_t i) {
@@ -128,7 +130,8 @@ static inline bool json_is_key(const struct json *j, size_t i) {
 bool paucis__json_equals(const struct json *j, size_t i, const char *text, size_t len);
 
 /* Is i a string that says this? */
-#define json_is(j, i, literal) json_is_text((j), (i), (literal), sizeof(literal) - 1)
+#define json_is(j, i, literal) \
+    json_says((j), (i), (literal), sizeof(literal) - 1, json_literal_name(literal))
 static inline bool json_is_text(const struct json *j, size_t i, const char *text, size_t len) {
     const struct node *n = json_node(j, i);
     if (n->escaped) return paucis__json_equals(j, i, text, len);
@@ -138,6 +141,12 @@ static inline bool json_is_text(const struct json *j, size_t i, const char *text
     }
     return (size_t)n->end - n->at == len + 2 && n->kind == NODE_STRING &&
            memcmp(j->body + n->at + 1, text, len) == 0;
+}
+
+static inline bool json_says(const struct json *j, size_t i, const char *text, size_t len,
+                             enum json_name name) {
+    const struct node *n = json_node(j, i);
+    return node_is_name(n) ? n->end == name : json_is_text(j, i, text, len);
 }
 
 /* The value of a member, the last one if the key repeats; 0 if absent or i is not an object. */

@@ -35,10 +35,10 @@ static inline __attribute__((always_inline)) enum json_name json_literal_name(co
 /* Hash table over the names, filled once per context. A name is told by its length and its first
  * and last eight bytes as words, which overlap; the middle of a longer one is compared as text. */
 struct json_name_words {
-    uint64_t first, last;
+    uint64_t first, last, len;
 };
 
-#define JSON_NAME_SLOTS 256
+#define JSON_NAME_SLOTS 1024
 #define JSON_NAME_MAX 24
 struct json_name_table {
     uint8_t slot[JSON_NAME_SLOTS]; /* number of the name + 1, 0 = free */
@@ -48,7 +48,7 @@ void paucis__json_names_init(struct json_name_table *t);
 
 /* Reads 8 bytes from `at` on whatever len is. */
 static inline struct json_name_words json_name_words(const char *at, size_t len) {
-    struct json_name_words w;
+    struct json_name_words w = {.len = len};
     unsigned char mask[16] = {255, 255, 255, 255, 255, 255, 255, 255};
     memcpy(&w.first, at, 8);
     if (len < 8) {
@@ -62,7 +62,7 @@ static inline struct json_name_words json_name_words(const char *at, size_t len)
 }
 
 static inline size_t json_name_slot(struct json_name_words w, size_t len) {
-    return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 56);
+    return (size_t)((w.first * 31 + w.last + len) * 0x9e3779b97f4a7c15ULL >> 54);
 }
 
 /* The number of the name that is these bytes, JSON_NAMES if it is none. `room` bytes may be read.
@@ -73,9 +73,9 @@ static inline size_t json_name_of(const struct json_name_table *t, const char *a
     struct json_name_words w = json_name_words(at, len);
     for (size_t i = json_name_slot(w, len); t->slot[i]; i = (i + 1) % JSON_NAME_SLOTS) {
         size_t name = t->slot[i] - 1u;
-        const struct json_name_text *text = &paucis__json_names[name];
-        if (t->words[name].first == w.first && t->words[name].last == w.last && text->len == len &&
-            (len <= 16 || memcmp(text->text + 8, at + 8, 8) == 0))
+        const struct json_name_words *n = &t->words[name];
+        if (n->first == w.first && n->last == w.last && n->len == w.len &&
+            (len <= 16 || memcmp(paucis__json_names[name].text + 8, at + 8, 8) == 0))
             return name;
     }
     return JSON_NAMES;

@@ -51,16 +51,13 @@ static inline size_t key_name(const struct json *j, size_t key) {
 
 static void memo_fill(const struct json *j, size_t object) {
     struct json_memo *m = j->memo;
-    uint64_t seen[2] = {0, 0};
     m->object = object;
     m->count = 0;
-    m->twins = m->more = false;
+    m->more = false;
     if (!json_is_object(j, object)) return;
     for (JSON_EACH_KEY(j, k, object)) {
         size_t name = key_name(j, k);
         if (name == JSON_NAMES) continue;
-        m->twins |= seen[name / 64] >> name % 64 & 1;
-        seen[name / 64] |= (uint64_t)1 << name % 64;
         m->more = m->count == JSON_MEMO;
         if (m->more) return;
         m->name[m->count] = (uint8_t)name;
@@ -92,7 +89,9 @@ bool paucis__json_has_twins(const struct json *j, size_t object) {
     if (!json_is_object(j, object)) return false;
     if (j->memo) {
         if (j->memo->object != object) memo_fill(j, object);
-        return j->memo->twins || j->memo->more;
+        for (size_t i = 0; i < j->memo->count; i++)
+            if (memchr(j->memo->name, j->memo->name[i], i)) return true;
+        return j->memo->more;
     }
     uint8_t seen[JSON_NAMES] = {0};
     size_t names = 0;

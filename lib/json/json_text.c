@@ -51,21 +51,24 @@ static unsigned escape_value(const uint8_t *s, const uint8_t *end, const uint8_t
 static const uint8_t short_escape[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                           ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
-/* Copies up to the first backslash, eight bytes at a time; dst has room for all of s. */
-static size_t copy_plain(const uint8_t *s, const uint8_t *end, char *dst) {
+/* Bytes that decoding, or quoting, cannot simply copy; exact up to the first. 0xed may begin a
+ * surrogate, see json_decode. */
+static inline uint64_t word_stops(uint64_t w, bool quoting) {
+    if (!quoting) return word_zeroes(w ^ WORD_ONES * '\\');
+    return word_quotable(w) | word_zeroes(w ^ WORD_ONES * 0xed);
+}
+
+/* Copies up to the first stop, eight bytes at a time, and fewer than eight at the end; dst has room
+ * for all of s. */
+static inline size_t copy_plain(const uint8_t *s, const uint8_t *end, char *dst, bool quoting) {
     const uint8_t *p = s;
     for (; end - p >= 8; p += 8, dst += 8) {
         uint64_t w;
         memcpy(&w, p, 8);
         memcpy(dst, &w, 8);
-        uint64_t slash = word_zeroes(w ^ WORD_ONES * '\\');
-        if (slash) {
-            size_t first = word_first(slash); /* 0 on a big-endian machine */
-            if (p[first] == '\\') return (size_t)(p - s) + first;
-            break;
-        }
+        uint64_t stop = word_stops(w, quoting);
+        if (stop) return (size_t)(p - s) + word_first(stop); /* + 0 on a big-endian machine */
     }
-    for (; p < end && *p != '\\'; p++) *dst++ = (char)*p;
     return (size_t)(p - s);
 }
 
@@ -73,11 +76,13 @@ size_t paucis__json_decode(struct span raw, char *dst) {
     const uint8_t *s = (const uint8_t *)raw.at, *end = s + raw.len;
     char *d = dst;
     while (s < end) {
-        size_t plain = copy_plain(s, end, d);
+        size_t plain = copy_plain(s, end, d, false);
         d += plain;
         s += plain;
         if (s == end) break;
-        if (s[1] != 'u') {
+        if (*s != '\\') {
+            *d++ = (char)*s++;
+        } else if (s[1] != 'u') {
             *d++ = (char)short_escape[s[1]];
             s += 2;
         } else {
@@ -121,48 +126,59 @@ static char *put_u_escape(char *d, unsigned c) {
     return d + 6;
 }
 
-/* How many bytes from s on stay as they are, found eight at a time: up to one that must be escaped
- * or might begin a surrogate. */
-static size_t plain_run(const uint8_t *s, const uint8_t *end) {
-    const uint8_t *p = s;
-    for (; end - p >= 8; p += 8) {
-        uint64_t w;
-        memcpy(&w, p, 8);
-        uint64_t stop = word_quotable(w) | word_zeroes(w ^ WORD_ONES * 0xed);
-        if (stop) return (size_t)(p - s) + word_first(stop);
+/* A surrogate, see json_decode. */
+static bool is_surrogate(const uint8_t *s, const uint8_t *end) {
+    return s[0] == 0xed && end - s >= 3 && s[1] >= 0xa0;
+}
+
+/* Writes what stands at s, which is not plain, and steps over it. */
+static char *put_quoted(char *d, const uint8_t **s, const uint8_t *end) {
+    const uint8_t *c = *s;
+    char letter = escape_letter(*c);
+    if (is_surrogate(c, end)) {
+        *s += 3;
+        return put_u_escape(d, 0xd000u | (c[1] & 63u) << 6 | (c[2] & 63u));
     }
-    return (size_t)(p - s);
+    ++*s;
+    if (letter == 'u') return put_u_escape(d, *c);
+    if (letter) *d++ = '\\';
+    *d++ = letter ? letter : (char)*c;
+    return d;
+}
+
+/* Written so that the compiler makes vector code of it. */
+static size_t quoted_len(struct span text) {
+    const uint8_t *s = (const uint8_t *)text.at, *end = s + text.len;
+    size_t len = text.len;
+    bool may_be_surrogate = false;
+    for (size_t n; s < end; s += n) {
+        uint8_t two = 0, six = 0, ed = 0; /* 128 at a time are counted in a byte */
+        n = end - s < 128 ? (size_t)(end - s) : 128;
+        for (size_t i = 0; i < n; i++) {
+            uint8_t c = s[i], white = (c >= '\b') & (c <= '\r') & (c != '\v');
+            two = (uint8_t)(two + (white | (c == '"') | (c == '\\')));
+            six = (uint8_t)(six + ((c < 0x20) & !white));
+            ed |= c == 0xed;
+        }
+        len += two + (size_t)5 * six;
+        may_be_surrogate |= ed;
+    }
+    if (may_be_surrogate)
+        for (s = (const uint8_t *)text.at; s < end; s++) len += is_surrogate(s, end) ? 3 : 0;
+    return len;
 }
 
 size_t paucis__json_quote(struct span text, char *dst) {
     const uint8_t *s = (const uint8_t *)text.at, *end = s + text.len;
-    char scratch[6];
-    size_t len = 0;
+    char *d = dst;
+    if (!dst) return quoted_len(text);
     while (s < end) {
-        size_t run = plain_run(s, end);
-        if (dst) memcpy(dst + len, s, run);
-        len += run;
-        s += run;
-        if (s == end) break;
-        char *d = dst ? dst + len : scratch;
-        char letter = escape_letter(*s);
-        if (letter == 'u') {
-            len += (size_t)(put_u_escape(d, *s++) - d);
-        } else if (letter) {
-            d[0] = '\\';
-            d[1] = letter;
-            len += 2;
-            s++;
-        } else if (*s == 0xed && end - s >= 3 && s[1] >= 0xa0) { /* a surrogate, see json_decode */
-            unsigned c = 0xd000u | (s[1] & 63u) << 6 | (s[2] & 63u);
-            len += (size_t)(put_u_escape(d, c) - d);
-            s += 3;
-        } else {
-            *d = (char)*s++;
-            len++;
-        }
+        size_t plain = copy_plain(s, end, d, true);
+        d += plain;
+        s += plain;
+        if (s < end) d = put_quoted(d, &s, end);
     }
-    return len;
+    return (size_t)(d - dst);
 }
 
 /* The bytes of a string one by one, escapes decoded. */

@@ -8,7 +8,7 @@
 struct policy {
     TABLE_ROW;                   /* name, summary */
     const char *const *sequence; /* strategies, NULL ends; NULL: nothing changes */
-    bool fold;                   /* the stable policy instead */
+    bool fold, leave;            /* the stable policy instead; or what it falls back to */
     bool then_budget;            /* and compact_to_budget after them, if there is a budget */
 };
 

@@ -61,6 +61,12 @@ static paucis_err set_history(struct settings *s, const char *val, paucis_error 
                                                        : wrong(e, "history is whole or sent");
 }
 
+static paucis_err set_never(struct settings *s, const char *val, paucis_error *e) {
+    (void)e; /* any text is a list of patterns */
+    s->stable.never = val;
+    return PAUCIS_OK;
+}
+
 static const struct named {
     TABLE_ROW;
     paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
@@ -85,6 +91,10 @@ static const struct named {
      .summary = "row of the price table",
      .detail = "name, default by the model",
      .set = set_price},
+    {.name = "never",
+     .summary = "results that stay whole, as in read:*.md,todo*",
+     .detail = "TOOL[:WORD],..., default none",
+     .set = set_never},
     {.name = "history",
      .summary = "sent: the body's past is what was really sent, and stands as it is",
      .detail = "whole or sent, default whole",
@@ -205,6 +215,8 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
         return wrong(e, "unknown flags");
     s->budget = s->stable.budget = o->budget_tokens;
     s->stable.price = o->price;
+    s->stable.handle = o->handle;
+    s->stable.handle_ud = o->handle_ud;
     if (o->level) PAUCIS_TRY(set_level(s, o->level, e));
     if (o->price && !paucis__price_is_sane(o->price)) return wrong(e, "a price out of bounds");
     if (o->format) PAUCIS_TRY(set_format(s, o->format, e));

@@ -27,9 +27,7 @@ static bool is_low(const struct fold *f) {
 }
 
 /* May a forced cut touch this part? Not before thinking that must stay. */
-static bool is_in_reach(const struct fold *f, size_t part) {
-    return f->parts.at[part].leaf >= f->floor;
-}
+static bool is_in_reach(const struct fold *f, size_t part) { return part >= f->floor; }
 
 static bool is_open_result(const struct fold_part *p) {
     return p->kind == PART_RESULT && (p->flags & FOLD_OPEN) && p->form != FORM_GONE;
@@ -51,6 +49,7 @@ static paucis_err make_marker(struct fold *f, size_t part) {
     struct span text = paucis__words(f->arena, "[%n lines, %m bytes of output left out]", SPAN(""),
                                      paucis__form_lines(t.text), t.text.len);
     if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, part, &text));
     if (text.len >= (p->form == FORM_FULL ? p->len : p->now.len)) return PAUCIS_OK;
     return paucis__fold_take(f, part, FORM_MARKER, text, "the budget");
 }
@@ -64,6 +63,7 @@ static paucis_err cut_arguments(struct fold *f, size_t part) {
     struct span text =
         paucis__words(f->arena, "[%n bytes of arguments left out]", SPAN(""), p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, part, &text));
     return paucis__fold_take(f, part, FORM_MARKER, text, "the budget");
 }
 
@@ -82,7 +82,9 @@ static paucis_err cut_prose(struct fold *f, size_t part) {
     if (!gap.at || !text) return PAUCIS_E_NOMEM;
     memcpy(text, t.text.at, head);
     memcpy(text + head, gap.at, gap.len);
-    return paucis__fold_take(f, part, FORM_SHORT, span_of(text, head + gap.len), "the budget");
+    struct span cut = span_of(text, head + gap.len);
+    PAUCIS_TRY(paucis__fold_sign(f, part, &cut));
+    return cut.len < p->len ? paucis__fold_take(f, part, FORM_SHORT, cut, "the budget") : PAUCIS_OK;
 }
 
 /* ---- whole steps --------------------------------------------------------------------------- */
@@ -100,10 +102,16 @@ static size_t step_end(const struct fold *f, size_t part) {
     return part;
 }
 
+/* Only a step that ends in results: without it a user's message would follow another's, which not
+ * every format allows. */
 static bool may_drop(const struct fold *f, size_t from, size_t to) {
+    if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
     for (size_t i = from; i < to; i++)
         if (!(f->parts.at[i].flags & FOLD_DROPPABLE)) return false;
-    return f->parts.at[from].message >= f->limits.sinks && is_in_reach(f, from);
+    /* The present loop's first message may have to begin with thinking (B-R17). */
+    bool opens_loop = f->loop_first != NO_INDEX && f->parts.at[from].message <= f->loop_first &&
+                      f->parts.at[to - 1].message >= f->loop_first;
+    return f->parts.at[from].message >= f->limits.sinks && !opens_loop && is_in_reach(f, from);
 }
 
 /* The next old result behind this place: it will say how many steps are missing before it. */
@@ -120,6 +128,7 @@ static paucis_err drop_step(struct fold *f, size_t from, size_t to, size_t carri
         paucis__words(f->arena, "[%n earlier steps, and %m bytes of this output, left out]",
                       SPAN(""), ++f->dropped_steps, t.text.len);
     if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, carries, &text));
     PAUCIS_TRY(paucis__fold_take(f, carries, FORM_MARKER, text, "the budget"));
     for (size_t i = from; i < to; i++) {
         bool first = i == from || f->parts.at[i].message != f->parts.at[i - 1].message;

@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/never.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -15,6 +16,8 @@
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
 #define MAX_REFERENCE_ID 128
+#define MAX_WAIT 64      /* messages: superseded results wait no longer, whatever the window */
+#define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
 static int64_t rewrite_price(const struct fold *f) {
     return (int64_t)f->limits.price.write - (int64_t)f->limits.price.read;
@@ -57,6 +60,11 @@ static void set_candidate(struct fold *f, size_t leaf, bool is) {
     if (is_candidate(f, leaf) == is) return;
     f->candidates.at[leaf / 64] ^= (uint64_t)1 << (leaf % 64);
     paucis__rent_candidate(&f->rent, leaf, is);
+}
+
+/* The first leaf that may be the place of a cut. */
+static size_t floor_leaf(const struct fold *f) {
+    return f->floor ? f->parts.at[f->floor - 1].leaf : 0; /* bound thinking is no leaf itself */
 }
 
 /* Keeps the sums right after a part's form or flags have changed. */
@@ -117,10 +125,20 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
     bool stays = !goes_with_cut(f, p);
-    if (stays) f->hard_floor = f->leaves.count;
-    if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
+    if (stays) f->hard_floor = part + 1;
+    if (stays || f->loop_first == p->message) f->floor = part + 1;
     if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
     gain_add(f, 0, f->leaves.count, 0, thinking_gain(f, p, true));
+    return PAUCIS_OK;
+}
+
+/* Is it a result that the user wants left alone? */
+static paucis_err exclude(struct fold *f, struct fold_part *p) {
+    struct span arguments;
+    if (p->kind != PART_RESULT || !f->limits.never || p->mate >= f->parts.count) return PAUCIS_OK;
+    PAUCIS_TRY(f->source.text(f->source.ud, p->mate, &arguments));
+    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, arguments))
+        p->flags &= (uint8_t)~FOLD_OPEN;
     return PAUCIS_OK;
 }
 
@@ -135,14 +153,20 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->form = FORM_FULL;
     p->refers = p->chain = NO_INDEX;
     p->again = 0;
+    p->block = f->blocks;
+    f->blocks += p->kind != PART_OPAQUE;
     p->leaf = (uint32_t)f->leaves.count;
+    PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
     if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
-    if (f->head == f->size - size_now(p) && p->role == ROLE_SYSTEM) f->head = f->size;
+    if (p->role == ROLE_SYSTEM && i == f->head_parts) {
+        f->head_parts++;
+        f->head += size_now(p);
+    }
     f->messages = p->message + 1;
     return PAUCIS_OK;
 }
@@ -169,15 +193,44 @@ static void pay_rent(struct fold *f, size_t part, int64_t sign) {
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
+/* A part is no longer stale: it was cut, or is young again. */
+static void end_rent(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    if (!(p->flags & FOLD_STALE)) return;
+    pay_rent(f, part, -1);
+    set_candidate(f, p->leaf, false);
+    p->flags &= (uint8_t)~FOLD_STALE;
+    sum_up(f, part, size_now(p));
+}
+
+/* References to a text that is whole no more: old ones say so, in the window the text is back. */
+static paucis_err retell(struct fold *f, size_t part) {
+    static const char reason[] = "what it repeats was cut";
+    uint32_t next;
+    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
+        next = f->parts.at[i].chain;
+        if (f->parts.at[i].form != FORM_REFERENCE) continue;
+        if (i >= f->aged) {
+            f->parts.at[i].refers = NO_INDEX;
+            PAUCIS_TRY(paucis__fold_take(f, i, FORM_FULL, SPAN(""), reason));
+            continue;
+        }
+        struct span text =
+            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
+                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        if (!text.at) return PAUCIS_E_NOMEM;
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, reason));
+    }
+    f->parts.at[part].refers = NO_INDEX;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason) {
     struct fold_part *p = &f->parts.at[part];
+    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
-    if (p->flags & FOLD_STALE) {
-        pay_rent(f, part, -1);
-        set_candidate(f, p->leaf, false);
-        p->flags &= (uint8_t)~FOLD_STALE;
-    }
+    end_rent(f, part);
     if (is_bound(f, p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
@@ -254,6 +307,7 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
         paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    end_rent(f, twin); /* a text is as young as the newest part that points to it */
     p->chain = t->refers;
     p->refers = twin;
     t->refers = (uint32_t)part;
@@ -273,12 +327,32 @@ static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
     return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
 }
 
+static size_t len_now(const struct fold_part *p) {
+    return p->form == FORM_FULL ? p->len : p->now.len;
+}
+
+/* The first shortened text of a conversation tells how to read the others, if it has the room. */
+static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
+    const char *legend = f->forms.kind->legend;
+    size_t n = legend ? strlen(legend) : 0;
+    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, n + text->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, legend, n);
+    memcpy(copy + n, text->at, text->len);
+    *text = span_of(copy, n + text->len);
+    f->told = true;
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     struct form_text t;
     struct span capped;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
     if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
+    PAUCIS_TRY(add_legend(f, part, &capped));
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
@@ -304,13 +378,13 @@ static paucis_err show(struct fold *f, size_t part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
     }
-    if (!f->forms.kind->born) return PAUCIS_OK;
+    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (p->kind == PART_CALL) {
         p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
         p->subject = paucis__subject_of(p->name, t.text);
     }
-    return f->forms.kind->born(&f->forms, &t);
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, &t) : PAUCIS_OK;
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
@@ -331,19 +405,43 @@ static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
 }
 
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    char name[PAUCIS_MAX_HANDLE];
+    struct form_text t;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
+    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
+    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
+                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!note.at || !copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    if (n) *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
+static struct span superseded_text(struct fold *f, struct span text) {
+    return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+                         SPAN(""), paucis__form_lines(text), 0);
+}
+
 /* Fixes the short form of a result: false if it has none that is shorter than it stands. */
 static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     p->brief = t.text;
-    if (p->flags & FOLD_SUPERSEDED) {
-        p->brief =
-            paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
-                          SPAN(""), paucis__form_lines(t.text), 0);
-        if (!p->brief.at) return PAUCIS_E_NOMEM;
-    } else if (p->len >= LEAST_BRIEF)
+    bool done = f->limits.sent && paucis__form_is_ours(t.text);
+    if (p->flags & FOLD_SUPERSEDED)
+        p->brief = superseded_text(f, t.text);
+    else if (p->len >= LEAST_BRIEF && !done)
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
+    if (!p->brief.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_sign(f, part, &p->brief));
     *shorter = fold_tokens(p->brief.len) < size_now(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
@@ -351,8 +449,13 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    p->brief = SPAN("");
-    if (p->kind == PART_RESULT) PAUCIS_TRY(fix_brief(f, part, &shorter));
+    if (p->form == FORM_GONE) return PAUCIS_OK;
+    if (p->kind == PART_THINKING)
+        p->brief = SPAN("");
+    else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
+        shorter = fold_tokens(p->brief.len) < size_now(p);
+    else
+        PAUCIS_TRY(fix_brief(f, part, &shorter));
     if (!shorter) return PAUCIS_OK;
     p->flags |= FOLD_STALE;
     p->since = f->turn;
@@ -374,18 +477,25 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
-/* Superseded results are stale before they are old, unless another result is the same text. */
+/* Superseded results are stale at half the age of others, unless another result is the same text.
+ * Not at once: a model may still be at work on what it has just read. */
 static paucis_err age_outdated(struct fold *f) {
+    size_t waiting = 0;
     for (size_t i = 0; i < f->outdated.count; i++) {
-        struct fold_part *p = &f->parts.at[f->outdated.at[i]];
-        bool sent = p->message < f->requested;
-        if (!sent || !(p->flags & FOLD_OPEN) || (p->flags & FOLD_STALE) || p->refers != NO_INDEX ||
-            p->brief.at || (p->form != FORM_FULL && p->form != FORM_CAPPED))
+        size_t part = f->outdated.at[i];
+        struct fold_part *p = &f->parts.at[part];
+        bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
+                     (p->form != FORM_FULL && p->form != FORM_CAPPED);
+        if (fixed) continue;
+        uint64_t half = f->limits.window < MAX_WAIT ? f->limits.window / 2 : MAX_WAIT;
+        if (f->messages - p->message <= half || p->message >= f->requested) {
+            f->outdated.at[waiting++] = (uint32_t)part;
             continue;
+        }
         p->flags |= FOLD_SUPERSEDED;
-        PAUCIS_TRY(become_stale(f, f->outdated.at[i]));
+        PAUCIS_TRY(become_stale(f, part));
     }
-    f->outdated.count = 0;
+    f->outdated.count = waiting;
     return PAUCIS_OK;
 }
 
@@ -408,10 +518,9 @@ static paucis_err age(struct fold *f) {
 
 /* Entries so far back that no breakpoint will find them. */
 static void recede(struct fold *f) {
-    size_t reach = f->limits.price.lookback;
-    if (!has_reach(f) || f->parts.count <= reach) return;
-    for (; f->deep < f->parts.count - reach; f->deep++) {
+    for (; has_reach(f) && f->deep < f->parts.count; f->deep++) {
         const struct fold_part *p = &f->parts.at[f->deep];
+        if (f->blocks - p->block <= f->limits.price.lookback) break;
         if (leaves_to(f, f->deep) > p->leaf)
             gain_add(f, p->leaf, p->leaf + 1u, 0, rewrite_price(f) * (f->head - f->deep_size));
         f->deep_size += size_now(p);
@@ -419,21 +528,6 @@ static void recede(struct fold *f) {
 }
 
 /* ---- cutting ------------------------------------------------------------------------------- */
-
-/* References to a text that is whole no more. They stand behind it and are old themselves. */
-static paucis_err retell(struct fold *f, size_t part) {
-    uint32_t next;
-    for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
-        next = f->parts.at[i].chain;
-        struct span text =
-            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
-                          f->parts.at[part].id, f->parts.at[i].len, 0);
-        if (!text.at) return PAUCIS_E_NOMEM;
-        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
-    }
-    f->parts.at[part].refers = NO_INDEX;
-    return PAUCIS_OK;
-}
 
 static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
     int64_t saved = size_now(p) - fold_tokens(p->brief.len);
@@ -443,12 +537,13 @@ static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
 static paucis_err shorten(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     f->cut.rent += rent_paid(f, p);
-    if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
     const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
                          : p->flags & FOLD_SUPERSEDED ? "superseded"
                                                       : "older than the window";
-    return paucis__fold_take(f, part, form, p->brief, reason);
+    struct span text = p->brief;
+    if (form == FORM_SHORT && !(p->flags & FOLD_SUPERSEDED)) PAUCIS_TRY(add_legend(f, part, &text));
+    return paucis__fold_take(f, part, form, text, reason);
 }
 
 paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
@@ -458,9 +553,11 @@ paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
 
 /* Bound thinking behind this part is no longer valid. */
 static paucis_err forget_thinking(struct fold *f, size_t part) {
-    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part)
-        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
-                                     "bound to what was cut"));
+    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part) {
+        size_t thought = f->thoughts.at[--f->thoughts.count];
+        if (f->parts.at[thought].form == FORM_GONE) continue; /* with its step */
+        PAUCIS_TRY(paucis__fold_take(f, thought, FORM_GONE, SPAN(""), "bound to what was cut"));
+    }
     return PAUCIS_OK;
 }
 
@@ -481,27 +578,38 @@ static int64_t rewritten(const struct fold *f, size_t part) {
     return part < f->deep ? behind + sums_before(&f->now, part) - f->head : behind;
 }
 
+/* What this request would cost if nothing had ever been shortened. The system text in front is left
+ * out of bills: another one must not change what follows it. */
+static int64_t cost_of_none(const struct fold *f) {
+    int64_t found = f->last_raw < f->head ? f->head : f->last_raw; /* less: the first request */
+    return (int64_t)f->limits.price.read * (found - f->head) +
+           (int64_t)f->limits.price.write * (f->raw - found);
+}
+
 /* Ski rental alone may end a session just after a cut, with nothing but its price. So no cut may
  * put the bill more than `risk` above that of doing nothing; until it can be afforded, it waits. */
 static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
-    int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
-    return f->bill + read * (f->size - written) + write * written <= most;
+    if (f->limits.risk >= ANY_RISK) return true;
+    int64_t none = f->bill_of_none + cost_of_none(f);
+    int64_t most = none + none / 1000 * (int64_t)f->limits.risk;
+    return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }
 
 /* What this request costs, with the cache as it is. */
 static void pay(struct fold *f, int64_t found) {
     int64_t read = f->limits.price.read, write = f->limits.price.write;
-    f->bill += read * found + write * (f->size - found);
-    f->bill_of_none += read * f->last_raw + write * (f->raw - f->last_raw);
+    if (found < f->head) found = f->head;
+    f->bill += read * (found - f->head) + write * (f->size - found);
+    f->bill_of_none += cost_of_none(f);
     f->last_size = f->size;
     f->last_raw = f->raw;
 }
 
 static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     int64_t gain, all = rewrite_price(f) * f->size;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
     *found = part < f->deep ? f->head : sums_before(&f->now, part);
@@ -526,7 +634,7 @@ static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
 
 struct fold_cut paucis__fold_outlook(struct fold *f) {
     int64_t gain;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, INT64_MIN / 4, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), INT64_MIN / 4, &gain);
     struct fold_cut cut = {.part = SIZE_MAX, .messages = f->messages};
     if (leaf == SIZE_MAX) return cut;
     cut.part = f->leaves.at[leaf];
@@ -542,7 +650,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
@@ -572,7 +680,8 @@ void paucis__fold_clear(struct fold *f) {
     paucis__rent_free(&f->rent);
     if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
-    f->floor = f->hard_floor = 0;
+    f->floor = f->hard_floor = f->head_parts = 0;
+    f->blocks = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
     f->last_size = f->last_raw = f->bill = f->bill_of_none = 0;
     f->now.tree.count = f->again.tree.count = 0;
@@ -582,6 +691,7 @@ void paucis__fold_clear(struct fold *f) {
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
     f->outdated.count = 0;
+    f->told = false;
     paucis__items_clear(&f->subjects);
     memset(f->stage, 0, sizeof f->stage);
     f->dropped_steps = f->dropped_messages = f->carrier = 0;

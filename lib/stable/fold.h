@@ -32,6 +32,7 @@ struct fold_part {
     uint32_t message;
     uint8_t role, kind, flags, form, tool;
     uint32_t mate;   /* a result's call, NO_INDEX if unknown */
+    uint32_t block;  /* blocks before it; what is not known, cache marks among it, is none */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
@@ -58,12 +59,15 @@ struct fold_limits {
     uint64_t budget, low_water; /* tokens, UINT64_MAX = none; percent of it that a cut leaves */
     uint64_t fixed, sinks;      /* tokens beside the messages; first messages that never go */
     uint64_t attach, stop;      /* messages: no form before, none after */
-    uint64_t risk;              /* thousandths that a cut may put us behind doing nothing */
-    uint64_t thought;           /* what losing a token of present thinking counts, in writes */
-    bool cuts;                  /* level safe makes none but those the budget forces */
-    bool bound;                 /* thinking after a cut must go */
-    bool keep_thinking;         /* and may not: cuts fall behind all of it */
-    bool sent;                  /* the history is what was sent: only the last request decides */
+    paucis_handle_fn *handle;   /* names removed texts; NULL = they have no names */
+    void *handle_ud;
+    const char *never;  /* results that stay whole, see never.h; NULL = none */
+    uint64_t risk;      /* thousandths that a cut may put us behind doing nothing */
+    uint64_t thought;   /* what losing a token of present thinking counts, in writes */
+    bool cuts;          /* level safe makes none but those the budget forces */
+    bool bound;         /* thinking after a cut must go */
+    bool keep_thinking; /* and may not: cuts fall behind all of it */
+    bool sent;          /* the history is what was sent: only the last request decides */
 };
 
 struct fold_cut {
@@ -100,19 +104,22 @@ struct fold {
 
     size_t born;                  /* parts before this have been sent */
     size_t aged, aged_thinking;   /* parts before this have been looked at for their age */
+    uint32_t blocks;              /* in all */
     size_t deep;                  /* parts before this are out of a breakpoint's reach ... */
     int64_t deep_size;            /* ... and so large */
     uint32_t messages, requested; /* now, and at the request before */
     size_t loop;                  /* parts before this are not in the current tool loop */
     uint32_t loop_first;          /* its first assistant message, NO_INDEX if there is none yet */
-    size_t floor, hard_floor;     /* leaves before this may not be the place of a cut: in this loop,
+    size_t floor, hard_floor;     /* parts before this may not be touched by a cut: in this loop,
                                      and ever */
+    size_t head_parts;            /* parts of system messages at the front */
     int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */
     int64_t raw;                  /* tokens in all as they came */
     int64_t last_size, last_raw;  /* ... at the request before */
     int64_t bill, bill_of_none;   /* what all requests so far have cost, and would have */
     VEC(struct fold_cut) cuts;    /* all so far */
     struct fold_cut cut;          /* of the last request */
+    bool told;                    /* how to read a shortened text */
     size_t stage[STAGES];         /* how far each stage of forced cuts has come */
     size_t carrier;               /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
@@ -140,6 +147,8 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
 paucis_err paucis__fold_shorten(struct fold *f, size_t part);
 /* A new result is cut to about so many bytes. */
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes);
+/* Adds to a shortened text the handle of the whole one, if there are handles. */
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text);
 /* A part takes another form. */
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason);

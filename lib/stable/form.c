@@ -20,3 +20,17 @@ uint64_t paucis__form_lines(struct span text) {
     }
     return lines;
 }
+
+/* Every form that loses something has a line that begins like one of these. */
+bool paucis__form_is_ours(struct span text) {
+    static const char *const marks[] = {"[\xE2\x80\xA6", "[... ", "[identical to "};
+    for (const char *at = text.at, *end = at + text.len; at < end;) {
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            size_t n = strlen(marks[i]);
+            if ((size_t)(end - at) >= n && !memcmp(at, marks[i], n)) return true;
+        }
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline ? newline + 1 : end;
+    }
+    return false;
+}

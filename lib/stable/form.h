@@ -23,7 +23,8 @@ struct form_text {
 struct forms;
 
 struct form_kind {
-    TABLE_ROW; /* name, summary */
+    TABLE_ROW;          /* name, summary */
+    const char *legend; /* in front of the first shortened text of a conversation: how to read it */
     /* A text is sent for the first time. NULL if the kind does not care. */
     paucis_err (*born)(struct forms *f, const struct form_text *t);
     /* The short form of a stale result; *out = the text if there is none that is worth it. */
@@ -45,6 +46,9 @@ struct forms {
 };
 
 extern const struct form_kind *const paucis__form_kinds[]; /* NULL ends; the first is the default */
+
+/* Is this a text that a form has made? Only asked where the history is known to be ours. */
+bool paucis__form_is_ours(struct span text);
 
 /* Lines in a text; a last one without a newline counts. */
 uint64_t paucis__form_lines(struct span text);

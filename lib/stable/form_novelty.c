@@ -83,8 +83,8 @@ static bool is_path(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || memchr("_./-", c, 4);
 }
 
-/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at == NULL
- * if it does not start so. */
+/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at ==
+ * NULL if it does not start so. */
 static struct span behind_number(struct span s) {
     size_t n = 0;
     while (n < s.len && is_digit(s.at[n])) n++;
@@ -351,7 +351,7 @@ static paucis_err novelty_capped(struct forms *f, const struct form_text *t, siz
     PAUCIS_TRY(weigh(n, t, worth, worth, true));
     keep_ends(n, cap / 5, cap / 10);
     choose_lines(n, cap * 45 / 100);
-    choose_names(n, cap);
+    choose_names(n, cap * 3 / 2);
     PAUCIS_TRY(put_all(n, t->text));
     return n->text.count + LEAST_GAIN <= t->text.len ? hand_out(f, n, out) : PAUCIS_OK;
 }
@@ -359,6 +359,10 @@ static paucis_err novelty_capped(struct forms *f, const struct form_text *t, siz
 const struct form_kind paucis__form_novelty = {
     .name = "novelty",
     .summary = "lines and names that nothing else in the conversation has",
+    .legend =
+        "[Output is shortened from here on: [\xE2\x80\xA6"
+        "7: foo bar] stands for 7 lines left out, in "
+        "which foo and bar occur. Run a call again to see all of its output.]\n",
     .born = novelty_born,
     .brief = novelty_brief,
     .stays = novelty_stays,

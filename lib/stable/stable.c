@@ -3,15 +3,12 @@
 
 #include <string.h>
 
-#define BY_LEVEL 0
-
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
-    [STABLE_KEEP] =
-        NUMBER("keep", BY_LEVEL, 0, "the dial: bytes a new name is worth; 0: the level's"),
-    [STABLE_CAP] = NUMBER("cap", BY_LEVEL, 0, "bytes of a new result; 0: the level's"),
-    [STABLE_CAP_READ] = NUMBER("cap_read", BY_LEVEL, 0, "the same for a result that reads a file"),
+    [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
+    [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
+    [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
-    [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
+    [STABLE_RISK] = NUMBER("risk", 10, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
@@ -59,6 +56,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
@@ -68,16 +66,27 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cuts = s->level->cuts,
         .bound = bound,
         .sent = s->sent,
+        .never = s->never,
+        .handle = s->handle,
+        .handle_ud = s->handle_ud,
     };
 }
 
 /* ---- the view as parts of a fold ----------------------------------------------------------- */
 
 static paucis_err text_of(void *view, size_t part, struct span *out) {
-    return paucis__view_text(view, part, out);
+    return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return paucis__view_key(view, part, out);
+    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
+                                             : paucis__view_key(view, part, out);
+}
+
+/* Bytes of that text. */
+static size_t length_of(const struct view *v, size_t part) {
+    const struct part *p = view_part(v, part);
+    size_t newlines = p->kind == PART_RESULT && p->nslots ? p->nslots - 1 : 0;
+    return paucis__view_original_len(v, part) + newlines;
 }
 
 /* Does the message have something besides thinking? It may not be emptied. */
@@ -109,7 +118,7 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
         struct fold_part new = {.message = (uint32_t)message,
                                 .role = m->role,
                                 .kind = p->kind,
-                                .len = paucis__view_original_len(v, i),
+                                .len = length_of(v, i),
                                 .mate = p->mate,
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};
@@ -155,16 +164,34 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
 }
 
+/* Law 7: a conversation that was once edited falls back to its original texts. Thinking that was
+ * made behind an edit is bound to a prefix that is no longer sent, and goes. */
+static paucis_err leave(const struct fold *f, struct view *v) {
+    size_t first = 0;
+    while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
+    for (size_t i = first; v->bound && i < f->parts.count; i++) {
+        struct why why = {"exit", "bound to what was sent shortened"};
+        if (f->parts.at[i].kind != PART_THINKING) continue;
+        paucis_err err = paucis__edit_drop(v, why, i);
+        if (err == PAUCIS_E_NOMEM) return err;
+    }
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stable *s) {
     f->mem = v->mem;
     f->arena = v->arena;
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
     paucis__stable_begin(f, s, v->bound);
+    f->limits.keep_thinking = v->strict;
     PAUCIS_TRY(fold_view(f, v));
     v->folded = true;
     paucis_err err = PAUCIS_OK;
-    for (size_t i = 0; i < f->parts.count && !err; i++) err = ask(v, i, &f->parts.at[i]);
+    if (s->leave)
+        err = leave(f, v);
+    else
+        for (size_t i = 0; i < f->parts.count && !err; i++) err = ask(v, i, &f->parts.at[i]);
     v->folded = false;
     paucis__edit_settle(v);
     return err;

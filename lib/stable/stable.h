@@ -34,8 +34,13 @@ struct stable {
     const struct level *level;
     const struct form_kind *form;
     uint64_t option[STABLE_OPTIONS];
-    bool sent;                 /* history=sent */
+    bool sent;                /* history=sent */
+    bool leave;               /* only what must go because forms were sent before */
+    paucis_handle_fn *handle; /* NULL = no handles */
+    void *handle_ud;
+    const char *never;         /* see never.h; NULL = nothing is excluded */
     const paucis_price *price; /* of the present request */
+    uint64_t fixed;            /* tokens that the request has beside its messages, at most */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
 };
 

@@ -1,5 +1,5 @@
-/* Proven staleness: which earlier result a new one makes out of date. The same call made again, with
- * the same arguments, does: a file read again, a listing, a status, a test run. */
+/* Proven staleness: which earlier result a new one makes out of date. The same call made again,
+ * with the same arguments, does: a file read again, a listing, a status, a test run. */
 #ifndef PAUCIS_SUPERSEDE_H
 #define PAUCIS_SUPERSEDE_H
 

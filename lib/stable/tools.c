@@ -126,3 +126,9 @@ enum tool paucis__tool_of(struct span name, struct span arguments) {
     }
     return TOOL_OTHER;
 }
+
+struct span paucis__tool_word(enum tool tool) {
+    static const char *const words[] = {"other", "read", "search", "list",
+                                        "edit",  "run",  "test",   "status"};
+    return span_of(words[tool], strlen(words[tool]));
+}

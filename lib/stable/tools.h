@@ -22,4 +22,7 @@ enum tool {
 /* name: the tool's; arguments: their JSON as it stands, or plain text. */
 enum tool paucis__tool_of(struct span name, struct span arguments);
 
+/* "read", "search", ... */
+struct span paucis__tool_word(enum tool tool);
+
 #endif

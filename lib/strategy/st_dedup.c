@@ -3,31 +3,21 @@
 
 enum { MIN, KEEP_LAST, WHOLE, CLEAR_IDS };
 
-/* Is the text behind this key shorter? Each escape, and so each backslash, stands for at least one
- * byte and takes at most six; only where that leaves it open is the text measured. */
-static bool is_shorter_than(const struct view *v, size_t part, struct span key, uint64_t min) {
-    if (key.len < min) return true;
-    if (key.len >= min * 6) return false;
-    size_t slashes = 0;
-    for (size_t i = 0; i < key.len; i++) slashes += key.at[i] == '\\';
-    return key.len - 5 * (slashes < key.len / 5 ? slashes : key.len / 5) < min &&
-           paucis__view_text_len(v, part) < min;
-}
-
 static paucis_err dedup_result(struct pass *p, struct seen *seen, const bool *unclear,
                                size_t part) {
     struct view *v = p->v;
     struct span key;
     if (p->opt[WHOLE] && view_part(v, part)->edit != NO_INDEX) return PAUCIS_OK;
     PAUCIS_TRY(paucis__view_key(v, part, &key));
-    if (is_shorter_than(v, part, key, p->opt[MIN])) return PAUCIS_OK;
+    if (key.len < p->opt[MIN]) return PAUCIS_OK; /* a key is never shorter than its text */
     size_t first = paucis__seen_add(seen, v, key, part);
     if (first == NO_INDEX) return PAUCIS_OK;
+    size_t len = paucis__view_text_len(v, part);
+    if (len < p->opt[MIN]) return PAUCIS_OK; /* and so was the first */
     struct span id = paucis__view_string(v, view_part(v, first)->id);
     if (!id.at) return PAUCIS_E_NOMEM;
     if (id.len > MAX_MARKER_ID || (unclear && unclear[first])) return PAUCIS_OK;
     if (!id.len && v->ruled) return PAUCIS_OK; /* Gemini has calls without an id */
-    size_t len = paucis__view_text_len(v, part);
     bool done;
     struct span text =
         paucis__pass_marker(p, "[DEDUP] identical to tool_call_id=%i (%n bytes)", id, len, 0);
@@ -43,8 +33,10 @@ static paucis_err dedup_run(struct pass *p) {
     struct view *v = p->v;
     struct seen seen;
     const bool *unclear = NULL;
+    size_t results = 0;
+    for (size_t i = 0; i < v->parts.count; i++) results += view_part(v, i)->kind == PART_RESULT;
     size_t limit = p->opt[KEEP_LAST] ? paucis__pass_limit(p, p->opt[KEEP_LAST]) : v->order.count;
-    PAUCIS_TRY(paucis__seen_new(&seen, v, v->parts.count));
+    PAUCIS_TRY(paucis__seen_new(&seen, v, results));
     if (p->opt[CLEAR_IDS]) PAUCIS_TRY(paucis__unclear_ids(v, PART_RESULT, &unclear));
     for (size_t i = 0; i < limit; i++)
         for (VIEW_EACH_PART(v, k, view_message(v, v->order.at[i])))

@@ -1,46 +1,73 @@
 /* lingua: old assistant prose without what carries no words: runs of spaces, lines of dashes,
- * spare blank lines. Code between fences stays as it is. */
+ * spare blank lines. Code between fences stays as it is.
+ *
+ * Nine texts of ten have nothing to lose, and that can be seen without decoding them. So all work
+ * is done on the quoted text, which is nearly always the body's own bytes: a line ends with the
+ * two bytes \n, a tab is the two bytes \t. Sixteen bytes are looked at together, and only a line
+ * that looks suspicious is looked at by itself; what lies between such lines is copied at once. */
 #include "strategy/strategy.h"
 
 enum { KEEP_LAST, CAREFUL };
 
+#define LF "\\n"
+#define LF_LEN (sizeof LF - 1)
+#define VERTICAL_TAB "\\u000b" /* the only blank without a short escape */
+
 /* ---- characters ---------------------------------------------------------------------------- */
-
-/* Length of the whitespace character (Unicode's White_Space) at the start of s, 0 if none. */
-static size_t space_len(const unsigned char *s, size_t n) {
-    if (!n) return 0;
-    if (s[0] == ' ' || (s[0] >= 9 && s[0] <= 13)) return 1;
-    if (n >= 2 && s[0] == 0xc2 && (s[1] == 0x85 || s[1] == 0xa0)) return 2;
-    if (n < 3) return 0;
-    unsigned c = (unsigned)s[0] << 16 | (unsigned)s[1] << 8 | s[2];
-    bool space = c == 0xe19a80 || (c >= 0xe28080 && c <= 0xe2808a) || c == 0xe280a8 ||
-                 c == 0xe280a9 || c == 0xe280af || c == 0xe2819f || c == 0xe38080;
-    return space ? 3 : 0;
-}
-
-static struct span trim_left(struct span s) {
-    size_t n;
-    while ((n = space_len((const unsigned char *)s.at, s.len))) s = span_of(s.at + n, s.len - n);
-    return s;
-}
-
-static struct span trim_right(struct span s) {
-    for (;;) {
-        size_t n = s.len < 3 ? s.len : 3;
-        while (n && space_len((const unsigned char *)s.at + s.len - n, n) != n) n--;
-        if (!n) return s;
-        s.len -= n;
-    }
-}
 
 static bool starts_with(struct span s, struct span prefix) {
     return s.len >= prefix.len && memcmp(s.at, prefix.at, prefix.len) == 0;
 }
 
+/* Length of the whitespace character (Unicode's White_Space) at the start of s, 0 if none. */
+static size_t space_len(struct span s) {
+    const unsigned char *c = (const unsigned char *)s.at;
+    if (s.len && c[0] == ' ') return 1;
+    if (s.len < 2) return 0;
+    if (c[0] == '\\' && (c[1] == 't' || c[1] == 'r' || c[1] == 'f')) return 2;
+    if (c[0] == '\\') return starts_with(s, SPAN(VERTICAL_TAB)) ? sizeof VERTICAL_TAB - 1 : 0;
+    if (c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
+    if (s.len < 3) return 0;
+    unsigned u = (unsigned)c[0] << 16 | (unsigned)c[1] << 8 | c[2];
+    bool space = u == 0xe19a80 || (u >= 0xe28080 && u <= 0xe2808a) || u == 0xe280a8 ||
+                 u == 0xe280a9 || u == 0xe280af || u == 0xe2819f || u == 0xe38080;
+    return space ? 3 : 0;
+}
+
+/* Does the backslash at `at` begin an escape? Not if another one escapes it. */
+static bool begins_escape(struct span s, size_t at) {
+    size_t slashes = 0;
+    while (slashes < at && s.at[at - slashes - 1] == '\\') slashes++;
+    return slashes % 2 == 0;
+}
+
+/* The same for the one at the end. */
+static size_t last_space_len(struct span s) {
+    static const uint8_t lens[] = {1, 2, 3, sizeof VERTICAL_TAB - 1};
+    for (size_t i = 0; i < sizeof lens && lens[i] <= s.len; i++) {
+        struct span end = span_of(s.at + s.len - lens[i], lens[i]);
+        if (space_len(end) == lens[i])
+            return end.at[0] != '\\' || begins_escape(s, s.len - lens[i]) ? lens[i] : 0;
+    }
+    return 0;
+}
+
+static struct span trim_left(struct span s) {
+    for (size_t n; (n = space_len(s));) s = span_of(s.at + n, s.len - n);
+    return s;
+}
+
+static struct span trim_right(struct span s) {
+    for (size_t n; (n = last_space_len(s));) s.len -= n;
+    return s;
+}
+
 /* Only dots, ellipses, dashes, underscores, stars and equal signs, or nothing. */
 static bool is_noise(struct span s) {
     while (s.len) {
-        size_t n = memchr(".-_*=", s.at[0], 5) ? 1 : starts_with(s, SPAN("\xe2\x80\xa6")) ? 3 : 0;
+        char c = s.at[0];
+        bool one = c == '.' || c == '-' || c == '_' || c == '*' || c == '=';
+        size_t n = one ? 1 : starts_with(s, SPAN("\xe2\x80\xa6")) ? 3 : 0;
         if (!n) return false;
         s = span_of(s.at + n, s.len - n);
     }
@@ -50,70 +77,76 @@ static bool is_noise(struct span s) {
 /* ---- lines --------------------------------------------------------------------------------- */
 
 struct prose {
-    char *out;
+    struct span text;
+    struct arena *arena;
+    char *out; /* NULL as long as nothing was copied; then room for all of it and one LF */
     size_t len;
-    bool code;          /* between fences */
-    size_t blank_run;   /* noise lines in a row */
-    bool double_spaces; /* the text has two spaces in a row somewhere */
-    char fence;         /* careful: character and length of the open fence */
+    bool failed;      /* no memory for that */
+    struct span run;  /* comes next; not yet copied, since what follows may follow on it */
+    bool code;        /* between fences */
+    size_t blank_run; /* noise lines in a row */
+    char fence;       /* careful: character and length of the open fence */
     size_t fence_len;
 };
 
+static void flush(struct prose *t) {
+    if (!t->run.len) return;
+    if (!t->out) t->out = paucis__arena_alloc(t->arena, t->text.len + LF_LEN);
+    if (!t->out) t->failed = true;
+    if (t->failed) return;
+    memcpy(t->out + t->len, t->run.at, t->run.len);
+    t->len += t->run.len;
+    t->run.len = 0;
+}
+
 static void put(struct prose *t, struct span s) {
-    memcpy(t->out + t->len, s.at, s.len);
-    t->len += s.len;
+    if (s.at != t->run.at + t->run.len) {
+        flush(t);
+        t->run.at = s.at;
+    }
+    t->run.len += s.len;
 }
 
 static bool has_double_space(struct span s) {
-    unsigned found = 0; /* no early exit: this way the compiler makes it vector code */
+    unsigned char found = 0; /* no early exit: this way the compiler makes it vector code */
     for (size_t i = 1; i < s.len; i++) found |= (s.at[i - 1] == ' ') & (s.at[i] == ' ');
     return found;
 }
 
 static void put_single_spaced(struct prose *t, struct span s) {
-    if (!t->double_spaces || !has_double_space(s)) {
-        put(t, s);
-        return;
+    size_t from = 0;
+    for (size_t i = has_double_space(s) ? 1 : s.len; i < s.len; i++) {
+        if (s.at[i] != ' ' || s.at[i - 1] != ' ') continue;
+        put(t, span_of(s.at + from, i - from));
+        from = i + 1;
     }
-    for (size_t i = 0; i < s.len; i++)
-        if (s.at[i] != ' ' || i == 0 || s.at[i - 1] != ' ') t->out[t->len++] = s.at[i];
+    put(t, span_of(s.at + from, s.len - from));
 }
 
-/* A byte that neither begins nor ends anything that is trimmed, a fence or noise. */
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/* One line with its LF, the classic way. */
-static void classic_line(struct prose *t, struct span line) {
-    bool lf = line.len && line.at[line.len - 1] == '\n';
-    struct span body = span_of(line.at, line.len - lf);
-    bool odd_start = !body.len || !is_plain(body.at[0]),
-         odd_end = !body.len || !is_plain(body.at[body.len - 1]);
-    if (odd_start && starts_with(trim_left(body), SPAN("```"))) {
+/* One line and its LF, which the last one may lack, the classic way. */
+static void classic_line(struct prose *t, struct span line, struct span lf) {
+    if (starts_with(trim_left(line), SPAN("```"))) {
         t->code = !t->code;
         t->blank_run = 0;
         put(t, line);
-        return;
-    }
-    if (t->code) {
+    } else if (t->code) {
         put(t, line);
-        return;
+    } else {
+        line = trim_right(line);
+        if (is_noise(line)) {
+            if (t->blank_run++ == 0) put(t, lf.len ? lf : SPAN(LF));
+            return;
+        }
+        t->blank_run = 0;
+        put_single_spaced(t, line);
     }
-    if (odd_end) body = trim_right(body);
-    if (odd_start && is_noise(body)) {
-        if (t->blank_run++ == 0) put(t, SPAN("\n"));
-        return;
-    }
-    t->blank_run = 0;
-    put_single_spaced(t, body);
-    if (lf) put(t, SPAN("\n"));
+    put(t, lf);
 }
 
 /* Opens or closes a fence as CommonMark does: three or more of ` or ~, closed by at least as many
  * of the same and nothing else on the line; ` may not come again behind an opening `. */
-static bool careful_fence(struct prose *t, struct span body) {
-    struct span s = trim_left(body);
+static bool careful_fence(struct prose *t, struct span line) {
+    struct span s = trim_left(line);
     if (!s.len || (s.at[0] != '`' && s.at[0] != '~')) return false;
     size_t n = 0;
     while (n < s.len && s.at[n] == s.at[0]) n++;
@@ -133,81 +166,146 @@ static bool careful_fence(struct prose *t, struct span body) {
 
 /* One line without its trailing blanks (two spaces, a line break in Markdown, stay) and without a
  * third blank line in a row; indentation, rules, headings and tables are left alone. */
-static void careful_line(struct prose *t, struct span line) {
-    bool lf = line.len && line.at[line.len - 1] == '\n';
-    struct span body = span_of(line.at, line.len - lf);
-    if (careful_fence(t, body) || t->code) {
+static void careful_line(struct prose *t, struct span line, struct span lf) {
+    if (careful_fence(t, line) || t->code) {
         t->blank_run = 0;
         put(t, line);
+        put(t, lf);
         return;
     }
-    struct span kept = trim_right(body);
+    struct span kept = trim_right(line);
     if (!kept.len) {
-        if (lf && t->blank_run++ < 2) put(t, SPAN("\n"));
+        if (lf.len && t->blank_run++ < 2) put(t, lf);
         return;
     }
     t->blank_run = 0;
     put(t, kept);
-    if (body.len - kept.len >= 2 && body.at[kept.len] == ' ' && body.at[kept.len + 1] == ' ')
-        put(t, SPAN("  "));
-    if (lf) put(t, SPAN("\n"));
+    if (line.len - kept.len >= 2 && starts_with(span_of(line.at + kept.len, 2), SPAN("  ")))
+        put(t, span_of(line.at + kept.len, 2));
+    put(t, lf);
 }
 
-/* Sixteen bytes at once; the compiler makes the best of it on every machine. */
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
+/* ---- finding them -------------------------------------------------------------------------- */
 
-/* Non-zero if one of the sixteen bytes at `at`, with the two before it, shows that the text might
- * get shorter: two spaces; a blank or a byte of UTF-8 at the end of a line; two empty lines; a
- * line that begins like noise. */
-static uint64_t squeezable16(const char *at) {
-    bytes16 a, b, c;
-    memcpy(&a, at - 2, sizeof a);
-    memcpy(&b, at - 1, sizeof b);
-    memcpy(&c, at, sizeof c);
-    bytes16 noise = (bytes16)((c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '='));
-    bytes16 begins = (bytes16)(b == '\n') & (noise | (bytes16)(c == 0xe2));
-    bytes16 ends = (bytes16)((c == '\n') & (((b <= ' ') & (b != '\n')) | (b >= 0x80)));
-    bytes16 found = (bytes16)((b == ' ') & (c == ' ')) | begins | ends |
-                    (bytes16)((a == '\n') & (b == '\n') & (c == '\n'));
+/* The compiler makes the best of these on every machine. */
+typedef signed char bytes16 __attribute__((vector_size(16)));
+#define BEFORE 5 /* bytes in front that are needed too */
+
+static bytes16 load16(const char *at) {
+    bytes16 v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+/* How many of the sixteen bytes come before the first at which a line shows that it might get
+ * shorter or that it is a fence: two spaces; a blank, an escape or a byte of UTF-8 at the end of a
+ * line; two empty lines; a line that begins like noise; backticks. */
+static size_t suspect16(const char *at) {
+    bytes16 c = load16(at), c1 = load16(at - 1), c2 = load16(at - 2), c3 = load16(at - 3);
+    bytes16 lf = (c1 == '\\') & (c == 'n'), lf1 = (c2 == '\\') & (c1 == 'n');
+    bytes16 lf2 = (c3 == '\\') & (c2 == 'n');
+    bytes16 lf4 = (load16(at - 5) == '\\') & (load16(at - 4) == 'n');
+    bytes16 noise = (c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '=') | (c == '\xe2');
+    bytes16 blank = (c2 <= ' ') | (c3 == '\\'); /* bytes of UTF-8 are negative */
+    bytes16 found = ((c1 == ' ') & (c == ' ')) | (lf & ~lf2 & blank) | (lf & lf2 & lf4) |
+                    (lf1 & noise) | ((c2 == '`') & (c1 == '`') & (c == '`'));
     uint64_t half[2];
     memcpy(half, &found, sizeof half);
-    return half[0] | half[1];
+    size_t n = 16;
+    if (half[0] | half[1])
+        for (n = 0; !found[n];) n++;
+    return n;
 }
 
-/* Could anything here get shorter? A quick look that errs towards yes. */
-static bool may_squeeze(struct span s) {
-    if (s.len < 32 || !is_plain(s.at[0]) || !is_plain(s.at[1])) return true;
-    if ((unsigned char)(s.at[s.len - 1] - '!') > '~' - '!') return true;
-    uint64_t found = 0;
-    for (size_t i = 2; i < s.len; i += 16)
-        found |= squeezable16(s.at + (i + 16 <= s.len ? i : s.len - 16));
-    return found;
+/* A letter or a digit in front, and nothing among the first bytes that could be suspicious. */
+static bool starts_plainly(struct span s) {
+    char c = (char)(s.at[0] | 0x20);
+    bool plain = (c >= 'a' && c <= 'z') || (s.at[0] >= '0' && s.at[0] <= '9');
+    for (size_t i = 1; i < BEFORE; i++)
+        plain &= s.at[i] != '\\' && !(s.at[i] == ' ' && s.at[i - 1] == ' ');
+    return plain;
 }
 
-static struct span squeeze(struct view *v, struct span text, bool careful) {
-    if (!may_squeeze(text)) return text;
-    struct prose t = {.out = paucis__arena_alloc(v->arena, text.len + 1),
-                      .double_spaces = has_double_space(text)};
-    if (!t.out) return span_of(NULL, 0);
-    for (size_t at = 0; at < text.len;) {
-        const char *lf = memchr(text.at + at, '\n', text.len - at);
-        size_t len = lf ? (size_t)(lf - text.at) + 1 - at : text.len - at;
-        (careful ? careful_line : classic_line)(&t, span_of(text.at + at, len));
-        at += len;
+/* The first suspicious place from the line start `at` on, or the end of the text. */
+static size_t find_suspect(struct span s, size_t at) {
+    size_t clean = 16;
+    if (s.len < BEFORE + 16) return at;
+    if (!at && starts_plainly(s)) at = BEFORE;
+    for (; at >= BEFORE && s.len - at > 16; at += clean)
+        if ((clean = suspect16(s.at + at)) < 16) return at + clean;
+    bool all_clean = at >= BEFORE && suspect16(s.at + s.len - 16) == 16 && !last_space_len(s);
+    return all_clean ? s.len : at;
+}
+
+static bool is_line_start(struct span s, size_t at) {
+    return at >= LF_LEN && s.at[at - 1] == 'n' && s.at[at - 2] == '\\' &&
+           begins_escape(s, at - LF_LEN);
+}
+
+/* The end of the line that starts at `at`: of its LF, or of the text. */
+static size_t line_end(struct span s, size_t at) {
+    while (at < s.len) {
+        const char *slash = memchr(s.at + at, '\\', s.len - at);
+        if (!slash) return s.len;
+        at = (size_t)(slash - s.at);
+        if (slash[1] == 'n') return at;
+        at += 2;
     }
-    return span_of(t.out, t.len);
+    return s.len;
 }
+
+/* Puts the lines from the line start `at` on that stay as they are for sure, the classic way;
+ * returns where the next one starts. */
+static size_t skip_lines(struct prose *t, size_t at) {
+    struct span s = t->text;
+    size_t to = at;
+    if (t->code) {
+        const char *tick = memchr(s.at + at, '`', s.len - at);
+        to = tick ? (size_t)(tick - s.at) : s.len;
+    } else if (!t->blank_run) { /* behind noise an empty line is more than it seems */
+        to = find_suspect(s, at);
+    }
+    while (to > at && to < s.len && !is_line_start(s, to)) to--;
+    if (to == at) return at;
+    put(t, span_of(s.at + at, to - at));
+    if (!t->code) t->blank_run = to == LF_LEN || is_line_start(s, to - LF_LEN);
+    return to;
+}
+
+/* The text made shorter, or the text itself if nothing changes. at == NULL: out of memory. */
+static struct span squeeze(struct arena *arena, struct span text, bool careful, bool skip) {
+    struct prose t = {.text = text, .arena = arena, .run = span_of(text.at, 0)};
+    for (size_t at = 0; at < text.len;) {
+        if (skip) at = skip_lines(&t, at);
+        size_t end = line_end(text, at), next = end < text.len ? end + LF_LEN : end;
+        struct span line = span_of(text.at + at, end - at),
+                    lf = span_of(line.at + line.len, next - end);
+        if (at < text.len) (careful ? careful_line : classic_line)(&t, line, lf);
+        at = next;
+    }
+    if (t.run.at == text.at && t.run.len == text.len) return text;
+    flush(&t);
+    return t.failed ? span_of(NULL, 0) : span_of(t.out ? t.out : "", t.len);
+}
+
+/* ---- the strategy -------------------------------------------------------------------------- */
 
 static paucis_err lingua_text(struct pass *p, size_t part) {
-    struct span text;
-    bool done;
-    PAUCIS_TRY(paucis__view_text(p->v, part, &text));
-    struct span shorter = squeeze(p->v, text, p->opt[CAREFUL]);
+    struct view *v = p->v;
+    struct span quoted = paucis__view_quoted(v, part);
+    bool careful = p->opt[CAREFUL], own = quoted.at != NULL, done;
+    if (!own) PAUCIS_TRY(paucis__view_key(v, part, &quoted));
+    struct span shorter = squeeze(v->arena, quoted, careful, own && !careful);
     if (!shorter.at) return PAUCIS_E_NOMEM;
-    if (shorter.len >= text.len) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__pass_replace(p, part, shorter, NO_INDEX, "blanks and rules", &done));
+    if (shorter.at == quoted.at) return PAUCIS_OK;
+    struct span text = paucis__view_unquoted(v, shorter);
+    size_t before = paucis__view_text_len(v, part);
+    if (!text.at) return PAUCIS_E_NOMEM;
+    if (text.len >= before) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__pass_replace(p, part, text, NO_INDEX, "blanks and rules", &done));
     if (done) {
-        p->counts->total_bytes_saved += text.len - shorter.len;
+        paucis__edit_spell(v, part, shorter);
+        p->counts->total_bytes_saved += before - text.len;
         p->counts->snippet_hits++;
     }
     return PAUCIS_OK;

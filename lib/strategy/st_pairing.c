@@ -92,21 +92,19 @@ static paucis_err drop_orphan_results(struct pass *p, const struct message *m, s
     struct view *v = p->v;
     struct why why = {p->strategy, "a result without a call"};
     size_t orphans = 0;
-    bool *orphan = paucis__arena_alloc(v->arena, m->nparts * sizeof *orphan);
-    if (!orphan) return PAUCIS_E_NOMEM;
     for (VIEW_EACH_PART(v, k, m)) {
         const struct part *part = view_part(v, k);
+        if (part->kind != PART_RESULT) continue;
         struct span id = by_links(p) ? SPAN("") : paucis__view_string(v, part->id);
         if (!id.at) return PAUCIS_E_NOMEM;
-        orphan[k - m->part] = part->kind == PART_RESULT &&
-                              (by_links(p) ? is_unasked(p, k) : !paucis__seen_has(calls, v, id));
-        orphans += orphan[k - m->part];
+        orphans += by_links(p) ? is_unasked(p, k) : !paucis__seen_has(calls, v, id);
     }
     if (orphans && orphans == m->live)
         return dropped(p, paucis__edit_drop_message(v, why, message));
     for (size_t k = m->part; by_links(p) && orphans && k < m->part + m->nparts; k++) {
-        if ((view_part(v, k)->flags & PART_DROPPED) || !orphan[k - m->part]) continue;
-        PAUCIS_TRY(dropped(p, paucis__edit_drop(v, why, k)));
+        const struct part *part = view_part(v, k);
+        if (part->kind == PART_RESULT && !(part->flags & PART_DROPPED) && is_unasked(p, k))
+            PAUCIS_TRY(dropped(p, paucis__edit_drop(v, why, k)));
     }
     return PAUCIS_OK;
 }

@@ -18,10 +18,9 @@ static paucis_err prune_message(struct pass *p, size_t index) {
     if (alone && (p->opt[SPARE_ALONE] || !may_go)) return PAUCIS_OK;
     for (VIEW_EACH_PART(v, i, m)) {
         if (view_part(v, i)->kind != PART_THINKING) continue;
-        size_t len = paucis__view_text_len(v, i);
         paucis_err err = alone ? PAUCIS_OK : paucis__edit_drop(v, why, i);
         if (err == PAUCIS_E_NOMEM) return err;
-        if (err == PAUCIS_OK) saved += len;
+        if (err == PAUCIS_OK) saved += paucis__view_text_len(v, i);
     }
     if (alone) {
         paucis_err err = paucis__edit_drop_message(v, why, index);

@@ -71,9 +71,9 @@ paucis_err paucis__pass_replace(struct pass *p, size_t part, struct span text, s
 
 /* ---- seen ---------------------------------------------------------------------------------- */
 
-/* Most texts are the only ones of their length, and then need not be hashed at all: the first of
- * each length has an entry under the length, and only when a second comes do both get one under
- * their hash. */
+/* Most texts are the only ones of their length or repeat the first of that length, and then need
+ * not be hashed at all: the first of each length has an entry under the length, and only when one
+ * comes that differs do both get one under their hash. */
 struct seen_entry {
     struct span key;
     uint64_t hash;
@@ -127,6 +127,7 @@ size_t paucis__seen_add(struct seen *s, struct view *v, struct span key, size_t 
         *first = (struct seen_entry){key, hash, (uint32_t)part, true, false};
         return NO_INDEX;
     }
+    if (same_bytes(first->key, key)) return first->part;
     if (!first->hashed) {
         struct seen_entry *e = seen_by_hash(s, v, first->key, &hash);
         *e = (struct seen_entry){first->key, hash, first->part, false, true};

@@ -94,6 +94,10 @@ paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, str
     return paucis__edit_refer(v, why, part, text, NO_INDEX);
 }
 
+void paucis__edit_spell(struct view *v, size_t part, struct span quoted) {
+    v->edits.at[view_part(v, part)->edit].quoted = quoted;
+}
+
 void paucis__edit_restore(struct view *v, size_t part) {
     struct part *p = view_part(v, part);
     if (p->edit == NO_INDEX) return;
@@ -228,6 +232,7 @@ paucis_err paucis__edit_insert(struct view *v, struct why why, size_t after, siz
     if (call != NO_INDEX) {
         p->mate = (uint32_t)call;
         p->id = view_part(v, call)->id;
+        p->same = view_part(v, call)->same;
         p->name = view_part(v, call)->name;
         if (view_part(v, call)->mate == NO_INDEX)
             view_part(v, call)->mate = (uint32_t)(v->parts.count - 1);
@@ -295,7 +300,7 @@ void paucis__edit_undo(struct view *v, size_t keep) {
             if (!e->undone) view_part(v, e->part)->edit = e->prior;
             break;
         case EDIT_DROP:
-            view_part(v, e->part)->flags &= (uint8_t)~PART_DROPPED;
+            view_part(v, e->part)->flags &= (uint16_t)~PART_DROPPED;
             m->live++;
             break;
         case EDIT_DROP_MESSAGE:

@@ -25,6 +25,9 @@ paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, str
 paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struct span text,
                               size_t refers);
 
+/* Tells how JSON spells the text that the part has now, which saves the writer to find out. */
+void paucis__edit_spell(struct view *v, size_t part, struct span quoted);
+
 /* Gives a part back the text it came with. */
 void paucis__edit_restore(struct view *v, size_t part);
 

@@ -38,10 +38,11 @@ struct part *paucis__view_part(struct view *v, enum kind kind, size_t node, unsi
     *p = (struct part){.node = (uint32_t)node,
                        .slot = (uint32_t)v->slots.count,
                        .mate = NO_INDEX,
+                       .same = NO_INDEX,
                        .edit = NO_INDEX,
                        .message = (uint32_t)(v->messages.count - 1),
                        .kind = (uint8_t)kind,
-                       .flags = (uint8_t)flags};
+                       .flags = (uint16_t)flags};
     return p;
 }
 
@@ -99,11 +100,17 @@ static paucis_err link_pairs(struct view *v) {
     size_t nameless = 0; /* no call without an id before this one is still open */
     for (size_t i = 0; i < v->parts.count && !v->failed; i++) {
         struct part *p = view_part(v, i);
-        if (p->kind == PART_CALL && p->id) *id_find(v, &t, p->id) = (uint32_t)i;
+        if (p->kind == PART_CALL && p->id) {
+            uint32_t *newest = id_find(v, &t, p->id);
+            p->same = *newest == NO_INDEX ? (uint32_t)i : view_part(v, *newest)->same;
+            *newest = (uint32_t)i;
+        }
         if (p->kind != PART_RESULT) continue;
         if (p->id) {
             uint32_t call = *id_find(v, &t, p->id);
-            if (call != NO_INDEX) link_pair(v, call, i);
+            if (call == NO_INDEX) continue;
+            p->same = view_part(v, call)->same;
+            link_pair(v, call, i);
             continue;
         }
         for (; nameless < i; nameless++) {
@@ -176,7 +183,7 @@ void paucis__view_clear(struct view *v) {
     v->insert_user = v->insert_result = NULL;
     v->failed = v->crowded = v->ruled = v->results_in_user = false;
     v->locked = v->model_elsewhere = v->bound = v->mending = v->no_grow = false;
-    v->clears_results = v->folded = false;
+    v->clears_results = v->folded = v->strict = false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;
 }
@@ -191,13 +198,15 @@ void paucis__view_free(struct view *v) {
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
+struct span paucis__view_unquoted(struct view *v, struct span quoted) {
+    char *dst = paucis__arena_alloc(v->arena, quoted.len);
+    return span_of(dst, dst ? paucis__json_decode(quoted, dst) : 0);
+}
+
 struct span paucis__view_string(struct view *v, size_t node) {
     if (!node) return SPAN("");
     struct span raw = json_inner(v->j, node);
-    if (!json_node(v->j, node)->escaped) return raw;
-    char *dst = paucis__arena_alloc(v->arena, raw.len);
-    if (!dst) return span_of(NULL, 0);
-    return span_of(dst, paucis__json_decode(raw, dst));
+    return json_node(v->j, node)->escaped ? paucis__view_unquoted(v, raw) : raw;
 }
 
 bool paucis__view_same_string(struct view *v, size_t a, size_t b) {
@@ -265,15 +274,35 @@ paucis_err paucis__view_text(struct view *v, size_t part, struct span *text) {
     return PAUCIS_OK;
 }
 
-paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
+struct span paucis__view_quoted(const struct view *v, size_t part) {
     const struct part *p = view_part(v, part);
-    if (p->edit == NO_INDEX && p->nslots == 1) {
-        uint32_t node = v->slots.at[p->slot].node;
-        if (json_is_string(v->j, node) && !json_node(v->j, node)->unusual) {
-            *key = json_inner(v->j, node);
-            return PAUCIS_OK;
-        }
+    uint32_t node = p->nslots == 1 ? v->slots.at[p->slot].node : 0;
+    if (p->edit != NO_INDEX || !node || !json_is_string(v->j, node)) return span_of(NULL, 0);
+    const struct node *n = json_node(v->j, node);
+    return n->unusual && n->escaped ? span_of(NULL, 0) : json_inner(v->j, node);
+}
+
+paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    if (p->kind != PART_RESULT || p->nslots < 2 || p->edit != NO_INDEX)
+        return paucis__view_text(v, part, text);
+    size_t n = 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++)
+        n += json_raw(v->j, v->slots.at[i].node).len;
+    char *joined = paucis__arena_alloc(v->arena, n + p->nslots);
+    if (!joined) return PAUCIS_E_NOMEM;
+    n = 0;
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
+        if (i > p->slot) joined[n++] = '\n';
+        n += slot_copy(v, &v->slots.at[i], joined + n);
     }
+    *text = span_of(joined, n);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
+    *key = paucis__view_quoted(v, part);
+    if (key->at) return PAUCIS_OK;
     struct span text;
     PAUCIS_TRY(paucis__view_text(v, part, &text));
     size_t n = paucis__json_quote(text, NULL);

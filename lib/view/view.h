@@ -28,7 +28,8 @@ enum part_flags {
     PART_SEALED = 16,     /* carries a signature or encrypted data */
     PART_SERVER = 32,     /* call or result of a tool that the provider runs */
     PART_DROPPED = 64,    /* set by an edit */
-    PART_OWN_ANSWER = 128 /* call that only a result of its own kind answers */
+    PART_OWN_ANSWER = 128, /* call that only a result of its own kind answers */
+    PART_SPECIAL = 256     /* call or result with members that have rules of their own */
 };
 
 struct part {
@@ -37,9 +38,11 @@ struct part {
     uint32_t slot;     /* first slot */
     uint32_t nslots;
     uint32_t mate; /* index of the answering result, or of the answered call; NO_INDEX if none */
+    uint32_t same; /* the body's first call with this id, before it or itself; NO_INDEX if none */
     uint32_t edit; /* the edit that replaced the text last, NO_INDEX if none */
     uint32_t message;
-    uint8_t kind, flags;
+    uint16_t flags;
+    uint8_t kind;
 };
 
 struct slot {
@@ -82,6 +85,7 @@ struct edit { /* one change, see edit.h */
     uint32_t message, part; /* part NO_INDEX: the whole message */
     size_t after;           /* bytes of decoded text; before: see paucis__edit_before */
     struct span text;       /* EDIT_REPLACE and EDIT_INSERT; in the arena or static */
+    struct span quoted;     /* the same as JSON spells it, if that is known; else at == NULL */
     uint32_t refers;        /* the part this text points to, NO_INDEX if none */
     uint32_t prior; /* replace: the edit before it on this part; insert: the message ahead */
     int64_t room;   /* bytes of JSON it saves; only reckoned where v->no_grow asks */
@@ -113,6 +117,7 @@ struct view {
     bool locked;          /* the provider compares the body with one it has seen: no edit at all */
     bool model_elsewhere; /* no model in the body, and it may be one that binds thinking */
     bool bound;           /* thinking is only valid behind the prefix it was made with */
+    bool strict;          /* and the client wants to be told if it is not: none may go */
     bool clears_results;  /* the request asks the provider to clear old results itself */
     bool folded;          /* edits come from the stable policy, which keeps what was once sent: new
                              results may be shortened, and bound thinking may go behind a cut */
@@ -171,14 +176,23 @@ static inline void view_freeze(const struct view *v, size_t message) {
 /* The part's text as it is now: decoded, blocks joined; for call arguments that are an object,
  * their JSON. Points into the body where nothing had to be decoded, else into the arena. */
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text);
+/* The same for those who look at lines: the blocks of a result are joined by newlines. */
+paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text);
 /* Its length, without decoding. */
 size_t paucis__view_text_len(const struct view *v, size_t part);
 
 size_t paucis__view_original_len(const struct view *v, size_t part); /* of the text it came with */
 
+/* The body's own bytes, if they are the part's text as JSON would quote it, as nearly always; else
+ * at == NULL. */
+struct span paucis__view_quoted(const struct view *v, size_t part);
+
 /* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where
- * the body spells it that way already, as nearly all do, these are the body's own bytes. */
+ * the body spells it that way already, these are the body's own bytes. */
 paucis_err paucis__view_key(struct view *v, size_t part, struct span *key);
+
+/* A text that is quoted, decoded into the arena; at == NULL if memory ran out. */
+struct span paucis__view_unquoted(struct view *v, struct span quoted);
 
 /* A string node decoded; at == NULL only if memory ran out. Node 0 gives the empty text. */
 struct span paucis__view_string(struct view *v, size_t node);

@@ -82,8 +82,9 @@ static struct span writer_note(struct writer *w, struct span text) {
 
 static void writer_replace(struct writer *w, const struct part *p) {
     const struct view *v = w->v;
-    struct span text = v->edits.at[p->edit].text;
+    struct span text = v->edits.at[p->edit].text, quoted = v->edits.at[p->edit].quoted;
     if (p->flags & PART_OBJECT) text = writer_note(w, text);
+    if ((p->flags & PART_OBJECT) || !quoted.at) quoted = writer_quoted(w, text);
     size_t gone = 0; /* nodes before this one have gone with an element */
     for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
         const struct slot *s = &v->slots.at[i];
@@ -95,7 +96,7 @@ static void writer_replace(struct writer *w, const struct part *p) {
         } else if (!json_is_string(v->j, s->node)) {
             writer_splice(w, from, to, text);
         } else {
-            writer_splice(w, from + 1, to - 1, i > p->slot ? SPAN("") : writer_quoted(w, text));
+            writer_splice(w, from + 1, to - 1, i > p->slot ? SPAN("") : quoted);
         }
     }
 }

@@ -37,7 +37,7 @@ says '^formats: openai-chat' out "-vV"
 says '^compiler: ' out "-vV"
 
 # Lists
-for table in formats policies strategies options rules kernels; do
+for table in formats policies levels forms strategies prices options rules kernels replay; do
     expect 0 "list $table" run list "$table"
     cp out text
     expect 0 "list $table --json" run list "$table" --json
@@ -48,7 +48,7 @@ expect 0 "list" run list
 says '^formats:' out "list"
 says '^openai-chat  ' out "list"
 expect 0 "list --json" run list --json
-json out "len(o) == 7" "list --json"
+json out "len(o) == 12" "list --json"
 
 # Every flag of the help is in the manual page and in the completions.
 flags=$(sed -n '/^Options:/,/^$/s/.*--\([a-z-]*\).*/\1/p' help | sort -u)
@@ -74,7 +74,7 @@ complete_with() { # words..., the last is completed
 [ "$(complete_with paucis compact --pass)" = "--pass-through" ] || fail "completes flags"
 [ "$(complete_with paucis compact -f anth)" = "anthropic" ] || fail "completes formats"
 [ "$(complete_with paucis compact --format = anth)" = "anthropic" ] || fail "completes after ="
-[ "$(complete_with paucis list form)" = "formats" ] || fail "completes tables"
+[ "$(complete_with paucis list format)" = "formats" ] || fail "completes tables"
 touch some-file.json
 [ "$(complete_with paucis compact some)" = "some-file.json" ] || fail "completes files"
 
@@ -98,7 +98,8 @@ fi
 # The examples of the commands run as they stand.
 cp body.json request.json
 cp body.json shorter.json
-for command in compact plan check list man help completion; do
+tr -d "\n" <body.json >traces.jsonl
+for command in compact plan check replay list man help completion; do
     run $command --help | sed -n 's/^Example: //p' | sed 's/| man .*/>page/' >example
     expect 0 "example of $command" env PATH="$(dirname "$PAUCIS"):$PATH" bash example
 done

@@ -29,7 +29,8 @@ static void layout(void) {
     AT(paucis_opts, policy, 16), AT(paucis_opts, strategies, 24);
     AT(paucis_opts, budget_tokens, 32), AT(paucis_opts, kv, 40), AT(paucis_opts, nkv, 48);
     AT(paucis_opts, log, 56), AT(paucis_opts, log_ud, 64);
-    CHECK_EQ(sizeof(paucis_opts), 72);
+    AT(paucis_opts, tokenizer, 72), AT(paucis_opts, memo, 80);
+    CHECK_EQ(sizeof(paucis_opts), 88);
     AT(paucis_stats, size, 0), AT(paucis_stats, budget_met, 4), AT(paucis_stats, format, 8);
     AT(paucis_stats, policy, 16), AT(paucis_stats, bytes_in, 24), AT(paucis_stats, bytes_out, 32);
     AT(paucis_stats, tokens_in, 40), AT(paucis_stats, tokens_out, 48);
@@ -39,7 +40,8 @@ static void layout(void) {
     AT(paucis_stats, snippet_hits, 104), AT(paucis_stats, total_bytes_saved, 112);
     AT(paucis_stats, original_tokens, 120), AT(paucis_stats, final_tokens, 128);
     AT(paucis_stats, elided_messages, 136), AT(paucis_stats, peak_alloc, 144);
-    CHECK_EQ(sizeof(paucis_stats), 152);
+    AT(paucis_stats, tokenizer, 152), AT(paucis_stats, tokens_exact, 160);
+    CHECK_EQ(sizeof(paucis_stats), 168);
     AT(paucis_edit, op, 0), AT(paucis_edit, strategy, 8), AT(paucis_edit, reason, 16);
     AT(paucis_edit, message, 24), AT(paucis_edit, part, 32), AT(paucis_edit, role, 40);
     AT(paucis_edit, kind, 48), AT(paucis_edit, pos, 56), AT(paucis_edit, len, 64);
