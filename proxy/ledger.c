@@ -23,7 +23,7 @@ struct sums {
 struct conv_row {
     int64_t id, at;
     char model[64], stop[STOP_TEXT];
-    uint64_t messages, prompt, budget, attach;
+    uint64_t messages, prompt, budget, attach, cuts;
     struct sums sums;
 };
 
@@ -39,7 +39,7 @@ struct reason_row {
 };
 
 struct event {
-    uint64_t id, messages, bytes_in, bytes_out, edits, prompt, cached;
+    uint64_t id, messages, bytes_in, bytes_out, edits, cuts, prompt, cached;
     int64_t at, conv, work_us, head_us, total_us;
     int status;
     bool rewritten;
@@ -106,6 +106,7 @@ static void add_conv(struct ledger *l, const struct xfer *x, int64_t now) {
     memcpy(row->stop, x->conv.stop, sizeof row->stop);
     row->messages = x->scan.n;
     row->attach = x->conv.attach;
+    row->cuts = x->stats.cuts;
     row->budget = x->conv.budget;
     if (usage_prompt(&x->usage)) row->prompt = usage_prompt(&x->usage);
     sum(&row->sums, x);
@@ -157,6 +158,7 @@ static void add_event(struct ledger *l, const struct xfer *x, int64_t now) {
                         .bytes_in = x->stats.bytes_in,
                         .bytes_out = x->stats.bytes_out,
                         .edits = x->stats.edits,
+                        .cuts = x->stats.cuts,
                         .prompt = usage_prompt(&x->usage),
                         .cached = x->usage.cached,
                         .work_us = x->work_us,
@@ -227,11 +229,11 @@ static void sums_json(struct buf *b, const struct sums *s) {
 static void event_json(struct buf *b, const struct event *e) {
     buf_fmt(b,
             "{\"id\":\"%" PRIx64 "\",\"at\":%" PRId64 ",\"conv\":%" PRId64 ",\"messages\":%" PRIu64
-            ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"edits\":%" PRIu64 ",\"prompt\":%" PRIu64
-            ",\"cached\":%" PRIu64 ",\"work\":%" PRId64 ",\"head\":%" PRId64 ",\"total\":%" PRId64
-            ",\"status\":%d,\"rewritten\":%s,\"saved\":%.0f,\"reason\":",
-            e->id, e->at, e->conv, e->messages, e->bytes_in, e->bytes_out, e->edits, e->prompt,
-            e->cached, e->work_us, e->head_us, e->total_us, e->status,
+            ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"edits\":%" PRIu64 ",\"cuts\":%" PRIu64
+            ",\"prompt\":%" PRIu64 ",\"cached\":%" PRIu64 ",\"work\":%" PRId64 ",\"head\":%" PRId64
+            ",\"total\":%" PRId64 ",\"status\":%d,\"rewritten\":%s,\"saved\":%.0f,\"reason\":",
+            e->id, e->at, e->conv, e->messages, e->bytes_in, e->bytes_out, e->edits, e->cuts,
+            e->prompt, e->cached, e->work_us, e->head_us, e->total_us, e->status,
             e->rewritten ? "true" : "false", e->saved);
     json_cstr(b, e->reason);
     buf_str(b, ",\"model\":");
@@ -246,8 +248,8 @@ static void event_json(struct buf *b, const struct event *e) {
 static void conv_json(struct buf *b, const struct conv_row *c) {
     buf_fmt(b,
             "{\"id\":%" PRId64 ",\"at\":%" PRId64 ",\"messages\":%" PRIu64 ",\"prompt\":%" PRIu64
-            ",\"attach\":%" PRIu64 ",\"budget\":%" PRIu64 ",\"model\":",
-            c->id, c->at, c->messages, c->prompt, c->attach, c->budget);
+            ",\"attach\":%" PRIu64 ",\"cuts\":%" PRIu64 ",\"budget\":%" PRIu64 ",\"model\":",
+            c->id, c->at, c->messages, c->prompt, c->attach, c->cuts, c->budget);
     json_cstr(b, c->model);
     buf_str(b, ",\"stop\":");
     json_cstr(b, c->stop[0] ? c->stop : NULL);

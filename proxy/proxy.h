@@ -29,6 +29,7 @@ enum {
     HEAD_POOL = 64 * 1024,      /* what libmicrohttpd may use a connection; bounds the headers */
     ANSWER_PIECE = 8 * 1024,    /* of an answer handed to libmicrohttpd at a time */
     HELD_MAX = 1024 * 1024,     /* an error answer longer than this is passed on unread */
+    ANSWER_HEAD = 40 * 1024,    /* headers of an answer: they must fit into HEAD_POOL */
     MAX_HEADERS = 256,          /* a request with more is refused */
     MAX_CONNECTIONS = 16 * 1024 /* clients at once; more wait in the kernel's queue */
 };
@@ -275,6 +276,7 @@ struct xfer {
     pthread_mutex_t lock;
     struct pipe up, down;
     struct headers out;
+    size_t out_bytes;
     int status;
     int64_t length;  /* of the answer; -1 not known */
     bool head_ready; /* status and headers may go to the client */

@@ -23,8 +23,14 @@
 
 enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
 
+/* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
+ * another layout are only a log and go. */
+#define LAYOUT "2"
+
+static const char settings[] =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;";
+static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
 static const char schema[] =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
     "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
     " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
     " written INT, raw INT, bad INT, last INT, model TEXT, used INT);"
@@ -32,7 +38,8 @@ static const char schema[] =
     "CREATE INDEX IF NOT EXISTS tip_conv ON tip(conv);"
     "CREATE TABLE IF NOT EXISTS request(id INTEGER PRIMARY KEY, at INT, conv INT, provider TEXT,"
     " model TEXT, path TEXT, status INT, rung INT, reason TEXT, what TEXT, messages INT,"
-    " bytes_in INT, bytes_out INT, edits INT, prompt INT, cached INT, written INT, output INT,"
+    " bytes_in INT, bytes_out INT, edits INT, cuts INT, prompt INT, cached INT, written INT, "
+    "output INT,"
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
 enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, TRIM, STOP, STATEMENTS };
@@ -52,7 +59,7 @@ static const char *const sql[STATEMENTS] = {
         " WHERE id=?1",
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
-        "?15,?16,?17,?18,?19,?20,?21,?22,?23)",
+        "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
     [TRIM] =
         "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
         " OFFSET ?1)",
@@ -124,14 +131,28 @@ static bool make_file(const char *path) {
     return fd >= 0;
 }
 
+static bool layout_is_ours(sqlite3 *db) {
+    sqlite3_stmt *st = NULL;
+    bool ours = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
+                sqlite3_step(st) == SQLITE_ROW &&
+                sqlite3_column_int(st, 0) == (int)strtol(LAYOUT, NULL, 10);
+    sqlite3_finalize(st);
+    return ours;
+}
+
+static bool run(sqlite3 *db, const char *text) {
+    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 struct record *record_open(const char *path) {
     struct record *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     pthread_mutex_init(&r->lock, NULL);
     bool made = make_file(path);
     if (!made) complain("cannot open '%s': %s", path, strerror(errno));
-    bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK &&
-              sqlite3_exec(r->db, schema, NULL, NULL, NULL) == SQLITE_OK;
+    bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK && run(r->db, settings);
+    if (ok && !layout_is_ours(r->db)) ok = run(r->db, other_layout);
+    ok = ok && run(r->db, schema);
     for (int i = 0; ok && i < STATEMENTS; i++)
         ok = sqlite3_prepare_v2(r->db, sql[i], -1, &r->st[i], NULL) == SQLITE_OK;
     if (ok) {
@@ -249,6 +270,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
     return put_tip(r, s, c->id);
 }
 
+/* A disk that is full takes no new tip, but what is known of a conversation still holds. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
     pthread_mutex_lock(&r->lock);
@@ -256,6 +278,7 @@ bool record_find(struct record *r, const struct scan *s, bool peek, struct conv 
     ok = ok && find(r, s, peek, c);
     ok = sqlite3_exec(r->db, ok ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK && ok;
     if (!ok && !sqlite3_get_autocommit(r->db)) sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!ok) ok = find(r, s, true, c) && c->id;
     pthread_mutex_unlock(&r->lock);
     return ok;
 }
@@ -322,17 +345,21 @@ void record_log(struct record *r, const struct xfer *x) {
     bind(st, 12, x->stats.bytes_in);
     bind(st, 13, x->stats.bytes_out);
     bind(st, 14, x->stats.edits);
-    bind(st, 15, usage_prompt(&x->usage));
-    bind(st, 16, x->usage.cached);
-    bind(st, 17, x->usage.written);
-    bind(st, 18, x->usage.output);
-    sqlite3_bind_double(st, 19, x->cost);
-    sqlite3_bind_double(st, 20, x->saved);
-    sqlite3_bind_int64(st, 21, x->work_us);
-    sqlite3_bind_int64(st, 22, span(x->t_sent, x->t_head));
-    sqlite3_bind_int64(st, 23, span(x->t_begin, x->t_end));
+    bind(st, 15, x->stats.cuts);
+    bind(st, 16, usage_prompt(&x->usage));
+    bind(st, 17, x->usage.cached);
+    bind(st, 18, x->usage.written);
+    bind(st, 19, x->usage.output);
+    sqlite3_bind_double(st, 20, x->cost);
+    sqlite3_bind_double(st, 21, x->saved);
+    sqlite3_bind_int64(st, 22, x->work_us);
+    sqlite3_bind_int64(st, 23, span(x->t_sent, x->t_head));
+    sqlite3_bind_int64(st, 24, span(x->t_begin, x->t_end));
     (void)done(st);
-    if (++r->logged % LOG_TRIM == 0) (void)done(begin(r, TRIM, KEEP_REQUESTS));
+    if (++r->logged % LOG_TRIM == 0) {
+        (void)done(begin(r, TRIM, KEEP_REQUESTS));
+        purge(r);
+    }
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -195,6 +195,20 @@ static const char *error_reason(paucis_err err) {
     return "internal";
 }
 
+/* The library's number of its rendering, and a hash of the options that decide with it: a
+ * conversation that began under others is not rendered anew in its middle. */
+static uint64_t rendering(const struct xfer *x) {
+    const paucis_opts *o = &x->config->opts;
+    const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
+                                     o->price ? o->price->name : NULL};
+    size_t n = 4;
+    for (size_t i = 0; i < o->nkv && i < 32; i++) {
+        texts[n++] = o->kv[i].key;
+        texts[n++] = o->kv[i].val;
+    }
+    return (scan_seed(texts, n).lo & INT32_MAX) << 16 | (x->stats.render & 0xffff);
+}
+
 bool rewrite_record_edit(struct xfer *x) {
     size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
     struct conv *c = &x->conv;
@@ -203,7 +217,7 @@ bool rewrite_record_edit(struct xfer *x) {
     if (known && !x->forced) return true;
     bool was = c->first_edit != 0;
     if (!known) c->first_edit = first;
-    if (!was) c->render = x->stats.render;
+    if (!was) c->render = rendering(x);
     return record_put(x->serve->record, c) || was;
 }
 
@@ -232,7 +246,7 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
         send_safe(x, ctx, "stopped");
     } else if (!rewrite_render(x, ctx, &err)) {
         send_safe(x, ctx, error_reason(err));
-    } else if (x->conv.first_edit && x->conv.render != x->stats.render) {
+    } else if (x->conv.first_edit && x->conv.render != rendering(x)) {
         send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
     } else if (x->config->observe) {
         rewrite_send_original(x, "observe");

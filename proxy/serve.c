@@ -29,8 +29,10 @@ void serve_block_signals(void) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* As many sockets as the system allows, and bodies' memory back to it as soon as they are done. */
+/* A limit on file sizes is an error like a full disk, not the end. As many sockets as the system
+ * allows, and bodies' memory back to it as soon as they are done. */
 static void use_limits(void) {
+    signal(SIGXFSZ, SIG_IGN);
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
         r.rlim_cur = r.rlim_max;

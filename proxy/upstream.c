@@ -134,14 +134,16 @@ static size_t on_header(char *line, size_t one, size_t n, void *ud) {
     if (n > 5 && memcmp(line, "HTTP/", 5) == 0) {
         const char *space = memchr(line, ' ', n);
         headers_free(&x->out);
+        x->out_bytes = 0;
         x->status = space ? (int)strtol(space, NULL, 10) : 0;
         if (x->status < 100 || x->status > 999) return 0;
     } else if (line[0] == '\r' || line[0] == '\n') {
         if (x->status >= 200 && !x->head_ready) head_done(x);
     } else if (x->status >= 200 && !x->head_ready) { /* trailers are left out */
         add_line(x, line, n);
+        x->out_bytes += n;
     }
-    return x->out.failed ? 0 : n;
+    return x->out.failed || x->out_bytes > ANSWER_HEAD ? 0 : n;
 }
 
 static size_t on_data(char *data, size_t one, size_t n, void *ud) {

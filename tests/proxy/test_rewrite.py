@@ -273,6 +273,40 @@ def test_record_fails():
     assert r.returncode == 2 and b"cannot open" in r.stderr
 
 
+def test_disk_full():
+    """The record reaches its limit in mid-session: nothing breaks, and what is known still holds."""
+    p.cache = set()
+    s = Serve(up, "-q", "-O", "step=40", prefix=("prlimit", "--fsize=120000"))
+    kinds = set()
+    for n in range(40):
+        for i in (0, 14, 15):
+            status, headers, _ = post(s, chat_body(i, name=f"task {n}"))
+            assert status == 200
+            kinds.add(headers["x-paucis"].split(";")[0].split("=")[0] + headers["x-paucis"].split("reason=")[-1][:6])
+    assert "passthroughrecord" in kinds, kinds
+    s.stop()
+
+
+def test_other_options():
+    """A conversation that began under other options is not rendered anew in its middle."""
+    p.caching, p.cache = False, set()
+    s = Serve(up)
+    post(s, chat_body(20))
+    first = sent()
+    s.stop()
+    s = Serve(up, "-O", "snippet.head=100", record=s.record)
+    _, headers, _ = post(s, chat_body(21))
+    assert sent() == chat_body(21) and "reason=version" in headers["x-paucis"], headers
+    _, headers, _ = post(s, chat_body(21, name="new"))
+    assert headers["x-paucis"].startswith("saved="), headers
+    s.stop()
+    s = Serve(up, record=s.record)
+    post(s, chat_body(20))
+    assert sent() == first
+    s.stop()
+    p.caching = True
+
+
 def test_in_parallel():
     s = Serve(up, "-q")
     errors = []
