@@ -17,7 +17,7 @@ def install():
     have_node = False
     if shutil.which("npm"):
         modules = os.path.join(CACHE, "node_modules")
-        if not os.path.isdir(os.path.join(modules, "playwright-core")):
+        if not os.path.isdir(os.path.join(modules, "@copilotkit")):
             shutil.copy(os.path.join(HERE, "package.json"), CACHE)
             subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=CACHE,
                            capture_output=True, timeout=240)
