@@ -235,12 +235,13 @@ class Provider:
         for m in view.messages:
             text = json.dumps(strip(m))
             digest.update(text.encode())
-            total += len(text) // 4
+            total += letters(strip(m)) / 4
             keys.append(digest.hexdigest())
             if keys[-1] in self.cache:
                 best = total
         if self.caching:
             self.cache.update(keys)
+        best, total = int(best), int(total)
         new = total - best
         written = new if fmt == "anthropic" else 0
         self.bill["requests"] += 1
@@ -261,6 +262,16 @@ def strip(value):
     if isinstance(value, list):
         return [strip(v) for v in value]
     return value
+
+
+def letters(value):
+    """Characters of the texts, as `paucis replay` counts them: what JSON adds is not billed."""
+    if isinstance(value, dict):
+        return sum(letters(v) for k, v in value.items() if k not in ("type", "role", "id", "tool_use_id",
+                                                                     "tool_call_id", "call_id"))
+    if isinstance(value, list):
+        return sum(letters(v) for v in value)
+    return len(value) if isinstance(value, str) else 0
 
 
 def error_body(fmt, text):

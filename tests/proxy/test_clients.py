@@ -1,8 +1,10 @@
 """The official SDKs, through the proxy and directly: the same answers, no rule broken, fewer bytes."""
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from harness import LONG, PAUCIS, SANITIZED, Serve, Upstream, run_tests
 from packages import CACHE, HERE, install
@@ -26,6 +28,17 @@ def talk(client, base, mode):
     return r.stdout
 
 
+def replay(body, price):
+    """The bill that `paucis replay` foretells, as a part of the bill without paucis."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as f:
+        f.write(body + b"\n")
+        f.flush()
+        r = subprocess.run([PAUCIS, "replay", "--price", price, "--policy", "none,stable:safe", "--min-messages",
+                            "2", "--json", f.name], capture_output=True)
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)["prices"][0]["policies"][1]["percent"]["cost"] / 100
+
+
 def compare(client, mode):
     direct, through = Upstream(turns=TURNS), Upstream(turns=TURNS)
     s = Serve(through, "-q", decide=DECIDE)
@@ -38,6 +51,10 @@ def compare(client, mode):
     bills = [u.provider.bill_in_base_tokens() for u in (direct, through)]
     assert bills[1] < bills[0], bills
     print(f"     {client} {mode}: {sizes[0]} -> {sizes[1]} bytes, bill {bills[0]:.0f} -> {bills[1]:.0f}")
+    if LONG and STABLE and client in ("anthropic", "openai-chat"):
+        foretold = replay(direct.provider.seen[-1][3], client.split("-")[0])
+        print(f"     replay foretold {foretold * 100:.1f} % of the bill, it was {bills[1] / bills[0] * 100:.1f} %")
+        assert abs(bills[1] / bills[0] - foretold) < 0.02
     s.stop()
 
 
