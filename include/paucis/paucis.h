@@ -317,7 +317,8 @@ PAUCIS_API void paucis_session_free(paucis_session *s); /* NULL is fine */
 /* Parts come in order; a part belongs to the message of the last one or begins the next. */
 PAUCIS_API paucis_err paucis_session_add(paucis_session *s, const paucis_part *part);
 
-/* A request is made of all parts so far. On NOMEM the session is of no further use. */
+/* A request is made of all parts so far. Once one of these has said NOMEM they all do: the session
+ * is of no further use. */
 PAUCIS_API paucis_err paucis_session_request(paucis_session *s, paucis_step *step);
 PAUCIS_API paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out);
 

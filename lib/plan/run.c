@@ -59,7 +59,7 @@ static size_t freeze_new(struct view *v, const struct check *came, const struct 
  * must not decide otherwise about what it has sent. */
 static bool is_about_present(const char *rule) {
     static const char *const rules[] = {"B-R12", "B-R17", "B-R19", "B-R20", "B-R21",
-                                        "B-R31", "B-R32", "D-R4",  "D-R10", "E-R3"};
+                                        "B-R32", "D-R4",  "D-R10", "E-R3"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rule, rules[i])) return true;
     return false;

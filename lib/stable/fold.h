@@ -25,6 +25,7 @@ enum fold_flags {
     FOLD_ERROR = 2,      /* the result of a call that failed */
     FOLD_STALE = 4,      /* its short form is fixed and not yet taken */
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
+    FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
 };
 

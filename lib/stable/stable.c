@@ -18,7 +18,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 21},
+    {.name = "safe", .summary = "noise, repeats, and what the budget demands", .keep = 21},
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
@@ -28,7 +28,7 @@ const struct level paucis__levels[] = {
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
-     .cap = 1536,
+     .cap = 1280,
      .cap_read = 10240,
      .cuts = true},
     {.name = NULL},
@@ -78,8 +78,10 @@ static paucis_err text_of(void *view, size_t part, struct span *out) {
     return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
-                                             : paucis__view_key(view, part, out);
+    struct span text;
+    if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
+    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    return paucis__view_quote(view, text, out);
 }
 
 /* Bytes of that text. */
@@ -124,6 +126,8 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+        if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
+            new.flags |= FOLD_BOUND;
         if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));
