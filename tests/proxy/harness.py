@@ -1,9 +1,11 @@
 """Starts a stand-in provider in a thread and `paucis serve` in front of it; small clients for tests."""
 import asyncio
+import atexit
 import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +22,24 @@ PAUCIS = os.environ.get("PAUCIS", "")
 SANITIZED = bool(os.environ.get("SANITIZED"))
 LONG = bool(os.environ.get("PAUCIS_LONG"))
 PATIENCE = 60 if SANITIZED else 20
+
+
+# What a failed test leaves behind goes with the program: processes, folders.
+processes, folders = [], []
+
+
+@atexit.register
+def clean():
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder(name):
+    folders.append(tempfile.mkdtemp(prefix=f"paucis-{name}-"))
+    return folders[-1]
 
 
 def can_serve():
@@ -57,13 +77,14 @@ class Serve:
 
     def __init__(self, upstream, *flags, record=None, listen="127.0.0.1:0",
                  decide=("-s", "snippet"), prefix=()):  # a strategy that shortens what tests send
-        self.dir = tempfile.mkdtemp(prefix="paucis-test-")
+        self.dir = folder("test")
         self.record = record or os.path.join(self.dir, "record.db")
         self.log = open(os.path.join(self.dir, "log"), "w+")
         url = upstream.url if hasattr(upstream, "url") else upstream
         command = [*prefix, PAUCIS, "serve", "--listen", listen, "--upstream", url, "--record",
                    self.record, *decide, *flags]
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
+        processes.append(self.process)
         self.port = self.wait_port()
         self.url = f"http://127.0.0.1:{self.port}"
 

@@ -7,9 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from harness import LONG, PAUCIS, Serve, Upstream, long_text, run_tests
+from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, run_tests
 from packages import CACHE
 
 AGENTS = os.path.join(CACHE, "agents")
@@ -30,7 +29,7 @@ class Desk:
     """A home of its own and some files to read."""
 
     def __init__(self):
-        self.home = tempfile.mkdtemp(prefix="paucis-agent-")
+        self.home = folder("agent")
         for i in range(5):
             with open(f"{self.home}/file{i}.txt", "w") as f:
                 f.write(long_text(i))

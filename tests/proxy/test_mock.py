@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import Serve, ask, long_text, run_tests
+from harness import Serve, ask, long_text, processes, run_tests
 from packages import CACHE, HERE, install
 
 
@@ -48,6 +48,7 @@ def test_mock():
     shutil.copy(os.path.join(HERE, "mock.mjs"), CACHE)
     mock = subprocess.Popen(["node", os.path.join(CACHE, "mock.mjs")], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE)
+    processes.append(mock)
     port = int(mock.stdout.readline())
     s = Serve(f"http://127.0.0.1:{port}", "-q")
     head = {"content-type": "application/json", "authorization": "Bearer sk-test", "x-api-key": "sk-ant-test",

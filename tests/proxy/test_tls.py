@@ -4,22 +4,22 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 
-from harness import Serve, ask, chat_body, post, raw, run_tests
+from harness import Serve, ask, chat_body, folder, post, processes, raw, run_tests
 from packages import HERE
 
 
 class Secure:
     def __init__(self):
-        self.dir = tempfile.mkdtemp(prefix="paucis-tls-")
+        self.dir = folder("tls")
         self.key, self.cert = f"{self.dir}/key.pem", f"{self.dir}/cert.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                         "-nodes", "-keyout", self.key, "-out", self.cert, "-days", "2", "-subj", "/CN=localhost",
                         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
         self.process = subprocess.Popen(["node", os.path.join(HERE, "h2.mjs"), self.key, self.cert],
                                         stdout=subprocess.PIPE)
+        processes.append(self.process)
         self.url = f"https://localhost:{int(self.process.stdout.readline())}"
 
 
