@@ -37,20 +37,6 @@ void rewrite_send_edited(struct xfer *x) {
     x->send_plain = x->rewritten = true;
 }
 
-/* The exit body: the original texts without the thinking runs of the messages from the first
- * that was ever changed up to the stop, where that thinking is bound. The library is to give it:
- *
- *   paucis_err paucis_exit(paucis_ctx *ctx, const char *in, size_t n, const paucis_opts *opts,
- *                          size_t first, size_t behind, const char **out, size_t *outn,
- *                          paucis_stats *st, paucis_error *e);
- *
- * Until then it is the original. */
-bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
-    (void)ctx;
-    rewrite_send_original(x, reason);
-    return false;
-}
-
 /* ---- options --------------------------------------------------------------------------------- */
 
 /* What the library is told of the record. */
@@ -60,12 +46,13 @@ struct extra {
     size_t n;
 };
 
-static void record_options(const struct xfer *x, struct extra *e) {
+static void record_options(const struct xfer *x, bool leaving, struct extra *e) {
     e->kv[e->n++] = (paucis_kv){"grow", "no"};
     snprintf(e->attach, NUMBER, "%" PRIu64, x->conv.attach);
     if (x->conv.attach) e->kv[e->n++] = (paucis_kv){"attach", e->attach};
     snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
-    if (x->conv.mode == MODE_FROZEN) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    bool stopped = x->conv.mode == MODE_FROZEN || (leaving && x->conv.stopped_at);
+    if (stopped) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
 }
 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
@@ -82,12 +69,12 @@ static void record_attach(struct xfer *x) {
     (void)record_put(x->serve->record, &x->conv);
 }
 
-bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
+static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *err) {
     const struct buf *in = plain_of(x);
     const paucis_opts *base = &x->config->opts;
     paucis_opts o = *base;
     struct extra e = {0};
-    record_options(x, &e);
+    record_options(x, leaving, &e);
     paucis_kv *kv = malloc((base->nkv + e.n + 1) * sizeof *kv);
     spare_give(&x->edited);
     x->what[0] = '\0';
@@ -101,6 +88,7 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     o.kv = kv;
     o.nkv = base->nkv + e.n;
     o.format = x->route.format;
+    if (leaving) o.policy = "exit";
     if (!o.price && providers[x->route.provider].forced)
         o.price = provider_price(x->route.provider);
     o.log = note_saving;
@@ -116,6 +104,21 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
         record_attach(x);
     }
     return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
+}
+
+bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
+    return render(x, ctx, false, err);
+}
+
+/* The exit body: the original texts without the thinking that is bound to what was sent shortened,
+ * up to the message where paucis was stopped. */
+bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    paucis_err err;
+    rewrite_send_original(x, reason);
+    if (!config_is_stable(x->config) || !render(x, ctx, true, &err)) return false;
+    rewrite_send_edited(x);
+    x->reason = reason;
+    return true;
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
