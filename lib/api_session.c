@@ -111,6 +111,7 @@ static paucis_err session_part(paucis_session *s, const paucis_part *p, size_t r
     if (kind == PART_MEDIA || kind == PART_OPAQUE) part.len = 0; /* as paucis_compact has it */
     if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
     if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
+    if (kind == PART_THINKING && s->fold.limits.bound) part.flags |= FOLD_BOUND;
     struct span text = session_copy(s, p->text, p->text_len);
     if (!text.at || !part.id.at || !part.name.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(session_pair(s, &part));

@@ -8,7 +8,9 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/kind_json.h"
 #include "stable/never.h"
+#include "stable/noise.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -28,13 +30,13 @@ static int64_t size_now(const struct fold_part *p) {
     return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
 }
 
-static bool is_bound(const struct fold *f, const struct fold_part *p) {
-    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
+static bool is_bound(const struct fold_part *p) {
+    return (p->flags & FOLD_BOUND) && p->form != FORM_GONE;
 }
 
 /* Bound thinking that a cut before it removes. */
 static bool goes_with_cut(const struct fold *f, const struct fold_part *p) {
-    return is_bound(f, p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
+    return is_bound(p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
 }
 
 static bool has_reach(const struct fold *f) {
@@ -81,9 +83,9 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* ---- adding -------------------------------------------------------------------------------- */
 
 /* May this part ever take another form? */
-static bool may_be_cut(const struct fold *f, const struct fold_part *p) {
+static bool may_be_cut(const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
-    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !f->limits.bound);
+    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
 
 static paucis_err add_leaf(struct fold *f, size_t part) {
@@ -110,7 +112,7 @@ static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bo
 static void begin_loop(struct fold *f) {
     for (size_t i = f->loop; f->limits.bound && i < f->parts.count; i++) {
         const struct fold_part *p = &f->parts.at[i];
-        if (!is_bound(f, p)) continue;
+        if (!is_bound(p)) continue;
         int64_t change = thinking_gain(f, p, false) - thinking_gain(f, p, true);
         gain_add(f, 0, leaves_to(f, i), 0, change);
     }
@@ -134,10 +136,10 @@ static paucis_err add_bound(struct fold *f, size_t part) {
 
 /* Is it a result that the user wants left alone? */
 static paucis_err exclude(struct fold *f, struct fold_part *p) {
-    struct span arguments;
+    struct form_text call;
     if (p->kind != PART_RESULT || !f->limits.never || p->mate >= f->parts.count) return PAUCIS_OK;
-    PAUCIS_TRY(f->source.text(f->source.ud, p->mate, &arguments));
-    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, arguments))
+    PAUCIS_TRY(paucis__fold_text(f, p->mate, &call));
+    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, call.text))
         p->flags &= (uint8_t)~FOLD_OPEN;
     return PAUCIS_OK;
 }
@@ -147,7 +149,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
         !sums_append(&f->again, f->mem, 0))
         return PAUCIS_E_NOMEM;
     size_t i = f->parts.count;
-    if (part->role == ROLE_USER && part->kind != PART_RESULT) begin_loop(f);
+    if (part->role == ROLE_USER && part->kind != PART_RESULT && part->kind != PART_OPAQUE)
+        begin_loop(f);
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
@@ -158,8 +161,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->leaf = (uint32_t)f->leaves.count;
     PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
-    if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
-    if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
+    if (may_be_cut(p)) PAUCIS_TRY(add_leaf(f, i));
+    if (is_bound(p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
@@ -231,7 +234,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
     end_rent(f, part);
-    if (is_bound(f, p) && form == FORM_GONE)
+    if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
     p->form = (uint8_t)form;
@@ -314,12 +317,24 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     return PAUCIS_OK;
 }
 
+/* Noise goes from what a program has printed. In a file every byte may be meant. */
+static paucis_err clean(struct fold *f, struct fold_part *p) {
+    p->cleaned = true;
+    if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, p->text.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    p->text = span_of(copy, paucis__strip_noise(p->text, copy));
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
     struct fold_part *p = &f->parts.at[part];
+    bool is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN);
     if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
+    if (is_result && !p->cleaned) PAUCIS_TRY(clean(f, p));
     *out = (struct form_text){.text = p->text,
                               .part = part,
-                              .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
+                              .is_result = is_result,
                               .failed = p->flags & FOLD_ERROR,
                               .tool = p->tool};
     return PAUCIS_OK;
@@ -338,6 +353,7 @@ static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
     const char *legend = f->forms.kind->legend;
     size_t n = legend ? strlen(legend) : 0;
     if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
     char *copy = paucis__arena_alloc(f->arena, n + text->len);
     if (!copy) return PAUCIS_E_NOMEM;
     memcpy(copy, legend, n);
@@ -358,11 +374,17 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+}
+
 /* A new result may make an earlier one out of date. */
 static paucis_err outdate(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     size_t older;
-    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    if (!answers_again(p)) return PAUCIS_OK;
     PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
     if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
         return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
@@ -397,8 +419,12 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
+    struct form_text t;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (t.text.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);
-    return most && p->len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */
@@ -451,7 +477,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
-    if (p->form == FORM_GONE) return PAUCIS_OK;
+    if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
     else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
@@ -512,7 +538,7 @@ static paucis_err age(struct fold *f) {
     for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
          f->aged_thinking++) {
         const struct fold_part *p = &f->parts.at[f->aged_thinking];
-        if (p->kind == PART_THINKING && may_be_cut(f, p))
+        if (p->kind == PART_THINKING && may_be_cut(p))
             PAUCIS_TRY(become_stale(f, f->aged_thinking));
     }
     return PAUCIS_OK;

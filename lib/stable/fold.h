@@ -25,12 +25,14 @@ enum fold_flags {
     FOLD_ERROR = 2,      /* the result of a call that failed */
     FOLD_STALE = 4,      /* its short form is fixed and not yet taken */
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
+    FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
 };
 
 struct fold_part {
     uint32_t message;
     uint8_t role, kind, flags, form, tool;
+    bool cleaned;    /* its text is without noise */
     uint32_t mate;   /* a result's call, NO_INDEX if unknown */
     uint32_t block;  /* blocks before it; what is not known, cache marks among it, is none */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */

@@ -111,7 +111,7 @@ static inline unsigned first_bit(uint64_t bits) {
 #endif
 }
 
-size_t paucis__item_find(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
                          size_t end) {
     for (; at < end; at += 64) {
         const struct item_block *b = &t->blocks.at[at / 64];
@@ -130,7 +130,7 @@ static inline size_t item_end(const struct item_text *t, size_t at, size_t to, b
     const struct item_block *b = &t->blocks.at[at / 64];
     uint64_t more = window(b[0].bits[bit], b[1].bits[bit], at % 64) >> 1;
     size_t end = at + 1 + first_bit(~more);
-    if (end == at + 64) end = paucis__item_find(t, bit, false, end, to);
+    if (end == at + 64) end = paucis__item_seek(t, bit, false, end, to);
     if (!number && end > at + MOST) end = at + MOST;
     return end < to ? end : to;
 }

@@ -11,6 +11,11 @@
 
 #include "core/hash.h"
 
+struct item {
+    const char *at;
+    size_t len;
+};
+
 enum item_bit { ITEM_BEGINS, ITEM_GOES_ON, ITEM_DIGIT, ITEM_NEWLINE, ITEM_BITS };
 struct item_block { /* of 64 bytes, the lowest bit of each word for the first */
     uint64_t bits[ITEM_BITS];
@@ -33,7 +38,7 @@ paucis_err paucis__item_text(struct item_text *t, struct span text);
 /* Finds the items between two places; both cut off what goes on beyond them. */
 paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to);
 /* The first place from `at` on that has this bit, or has it not; `end` if there is none before. */
-size_t paucis__item_find(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
                          size_t end);
 
 /* Does it look like code: a digit, _ / or ~, an inner capital, an inner . or :, three capitals in
@@ -64,15 +69,21 @@ static inline size_t item_place(const struct item_set *s, uint64_t hash) {
 
 struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
 
-/* The text's entry, with value 0 if it was not there. NULL: out of memory. Good until the next. */
-static inline struct item_entry *item_add(struct item_set *s, uint64_t hash) {
-    if (!s->size) return paucis__item_new(s, hash);
+/* NULL if it is not there. */
+static inline struct item_entry *item_find(const struct item_set *s, uint64_t hash) {
+    if (!s->size) return NULL;
     for (size_t i = item_place(s, hash); s->slots[i]; i = (i + 1) & (s->size - 1)) {
         if ((s->slots[i] ^ hash) >> 32) continue;
         struct item_entry *e = &s->entries.at[(uint32_t)s->slots[i] - 1];
         if (e->hash == hash) return e;
     }
-    return paucis__item_new(s, hash);
+    return NULL;
+}
+
+/* The text's entry, with value 0 if it was not there. NULL: out of memory. Good until the next. */
+static inline struct item_entry *item_add(struct item_set *s, uint64_t hash) {
+    struct item_entry *e = item_find(s, hash);
+    return e ? e : paucis__item_new(s, hash);
 }
 
 void paucis__items_clear(struct item_set *s); /* keeps memory */

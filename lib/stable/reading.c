@@ -3,14 +3,8 @@
 
 #include <string.h>
 
-#define LONG_LINE 240 /* bytes: longer lines are cut into pieces ... */
-#define PIECE_FROM 80 /* ... of at least so many, if there is a place to cut, */
-#define PIECE_TO 160  /* ... and at most so many */
-#define SAME_LINE 24  /* bytes: shorter lines are not worth repeating verbatim */
-
-/* ---- tables ------------------------------------------------------------------------------- */
-
-#define AHEAD 8 /* items whose slots are being fetched */
+#define SAME_LINE 24 /* bytes: shorter lines are not worth repeating verbatim */
+#define AHEAD 8      /* entries of a table that are being fetched */
 
 static void fetch(const struct item_set *s, uint64_t hash) {
 #ifdef __GNUC__
@@ -18,6 +12,12 @@ static void fetch(const struct item_set *s, uint64_t hash) {
 #else
     (void)s, (void)hash;
 #endif
+}
+
+/* The place in a set of the i-th of r->hashes; NULL if memory ran out. */
+static struct item_entry *next_entry(const struct readings *r, struct item_set *s, size_t i) {
+    if (r->hashes.count - i > AHEAD) fetch(s, r->hashes.at[i + AHEAD]);
+    return item_add(s, r->hashes.at[i]);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -30,8 +30,6 @@ static struct span strip(struct span s) {
     while (s.len && is_space(*s.at)) s.at++, s.len--;
     return s;
 }
-
-static bool is_gap(char c) { return c == ' ' || c == ',' || c == ';'; }
 
 /* Letters, digits and _ . / - */
 static bool is_path(char c) {
@@ -61,182 +59,157 @@ static struct span bare(struct span line) {
     return rest.at ? strip(rest) : line;
 }
 
-/* A long line's first piece. */
-static size_t piece_len(struct span line) {
-    if (line.len <= LONG_LINE) return line.len;
-    for (size_t i = PIECE_TO; i > PIECE_FROM; i--)
-        if (is_gap(line.at[i - 1])) return i;
-    size_t n = PIECE_TO;
-    while (n > PIECE_FROM && ((unsigned char)line.at[n] & 0xC0) == 0x80) n--;
-    return n;
-}
-
-/* The hash of the line between two places; false if it is too short. */
-static bool hash_line(const struct readings *r, size_t at, size_t end, uint64_t *hash) {
+/* The same for a line of r->text that begins at `at`, without looking at every byte: a number in
+ * front stands in the first word, as does a path with one. */
+static struct span bare_line(const struct readings *r, size_t at, size_t end) {
     struct span line = strip(span_of(r->text.text.at + at, end - at));
-    if (line.len < SAME_LINE) return false;
     at = (size_t)(line.at - r->text.text.at);
-    size_t word = paucis__item_find(&r->text, ITEM_GOES_ON, false, at, at + line.len);
-    /* a number in front stands in the first word, as does a path with one */
-    if (paucis__item_find(&r->text, ITEM_DIGIT, true, at, word) < word) line = bare(line);
-    if (line.len < SAME_LINE) return false;
-    *hash = item_hash(line.at, line.len);
-    return true;
+    size_t word = paucis__item_seek(&r->text, ITEM_GOES_ON, false, at, at + line.len);
+    return paucis__item_seek(&r->text, ITEM_DIGIT, true, at, word) < word ? bare(line) : line;
 }
 
-/* ---- items --------------------------------------------------------------------------------- */
+bool paucis__reading_is_last(const struct readings *r, struct span line, size_t part) {
+    line = bare(strip(line));
+    if (line.len < SAME_LINE) return false;
+    const struct item_entry *e = item_find(&r->lines, item_hash(line.at, line.len));
+    return !e || e->value <= part + 1;
+}
 
-/* The places of r->text's items among all, in order, at the end of `found`. */
-static paucis_err number_items(struct readings *r) {
-    size_t n = r->text.items.count;
-    const char *text = r->text.text.at;
+/* Notes where the lines of r->text begin, and numbers those that are long enough. */
+static paucis_err read_lines(struct readings *r, size_t part) {
+    size_t len = r->text.text.len, first = r->begun.count;
     r->hashes.count = 0;
-    if (!VEC_ROOM(r->mem, r->found, n) || !VEC_ROOM(r->mem, r->names, n) ||
-        !VEC_ROOM(r->mem, r->hashes, n))
-        return PAUCIS_E_NOMEM;
-    for (size_t i = 0; i < n; i++)
-        r->hashes.at[i] = item_hash(text + r->text.items.at[i].at, r->text.items.at[i].len);
-    for (size_t i = 0; i < n; i++) {
-        if (n - i > AHEAD) fetch(&r->items, r->hashes.at[i + AHEAD]);
-        const struct item_entry *e = item_add(&r->items, r->hashes.at[i]);
+    for (size_t at = 0, end; at < len; at = end) {
+        end = paucis__item_seek(&r->text, ITEM_NEWLINE, true, at, len);
+        end += end < len;
+        if (!VEC_ROOM(r->mem, r->begun, 1) || !VEC_ROOM(r->mem, r->hashes, 1))
+            return PAUCIS_E_NOMEM;
+        struct span line = bare_line(r, at, end);
+        bool counts = line.len >= SAME_LINE;
+        r->begun.at[r->begun.count++] = (struct reading_line){(uint32_t)at, counts ? 0 : NO_LINE};
+        if (counts) r->hashes.at[r->hashes.count++] = item_hash(line.at, line.len);
+    }
+    for (size_t i = first, k = 0; i < r->begun.count; i++) {
+        if (r->begun.at[i].place == NO_LINE) continue;
+        struct item_entry *e = next_entry(r, &r->lines, k++);
         if (!e) return PAUCIS_E_NOMEM;
-        size_t place = (size_t)(e - r->items.entries.at);
-        if (place == r->names.count) {
-            struct item_spot spot = r->text.items.at[i];
-            r->names.at[r->names.count++] = (struct reading_name){
-                text + spot.at, spot.len, paucis__item_is_code(text + spot.at, spot.len)};
-        }
-        r->found.at[r->found.count++] = (uint32_t)place;
+        e->value = part + 1;
+        r->begun.at[i].place = (uint32_t)(e - r->lines.entries.at);
     }
     return PAUCIS_OK;
 }
 
-paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t value) {
-    size_t before = r->found.count;
+/* ---- items --------------------------------------------------------------------------------- */
+
+/* Finds and numbers the items of r->text, which stands at `offset` in a longer one. */
+static paucis_err read_items(struct readings *r, size_t offset, struct reading_items *out) {
+    const char *text = r->text.text.at;
+    PAUCIS_TRY(paucis__item_scan(&r->text, 0, r->text.text.len));
+    const struct item_spot *spot = r->text.items.at;
+    size_t n = r->text.items.count;
+    r->hashes.count = 0;
+    if (!VEC_ROOM(r->mem, *out, n) || !VEC_ROOM(r->mem, r->code, n) ||
+        !VEC_ROOM(r->mem, r->hashes, n))
+        return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        r->hashes.at[r->hashes.count++] = item_hash(text + spot[i].at, spot[i].len);
+    for (size_t i = 0; i < n; i++) {
+        const struct item_entry *e = next_entry(r, &r->items, i);
+        if (!e) return PAUCIS_E_NOMEM;
+        size_t place = (size_t)(e - r->items.entries.at);
+        if (place == r->code.count)
+            r->code.at[r->code.count++] = paucis__item_is_code(text + spot[i].at, spot[i].len);
+        out->at[out->count++] =
+            (struct reading_item){(uint32_t)(spot[i].at + offset), spot[i].len, (uint32_t)place};
+    }
+    return PAUCIS_OK;
+}
+
+/* Into r->torn. */
+static paucis_err read_stretch(struct readings *r, struct span text, size_t offset) {
+    r->torn.count = 0;
     PAUCIS_TRY(paucis__item_text(&r->text, text));
-    PAUCIS_TRY(paucis__item_scan(&r->text, 0, text.len));
-    PAUCIS_TRY(number_items(r));
-    while (r->found.count > before)
-        r->items.entries.at[r->found.at[--r->found.count]].value = value;
+    return read_items(r, offset, &r->torn);
+}
+
+static bool is_across(const struct reading_item *i, size_t place) {
+    return i->at < place && i->at + i->len > place;
+}
+
+paucis_err paucis__reading_items(struct readings *r, const struct reading *result, size_t from,
+                                 size_t to, size_t *cursor, struct reading_items *out) {
+    struct reading_item *items = r->found.at + result->item;
+    size_t first = *cursor, end;
+    while (first < result->nitems && items[first].at < from) first++;
+    for (end = first; end < result->nitems && items[end].at < to;) end++;
+    *cursor = end;
+    *out = (struct reading_items){.at = items + first, .count = end - first};
+    bool torn = (first && is_across(&items[first - 1], from)) ||
+                (end > first && is_across(&items[end - 1], to));
+    if (!torn) return PAUCIS_OK;
+    PAUCIS_TRY(read_stretch(r, span_of(result->text.at + from, to - from), from));
+    *out = r->torn;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t value) {
+    PAUCIS_TRY(read_stretch(r, text, 0));
+    for (size_t i = 0; i < r->torn.count; i++)
+        r->items.entries.at[r->torn.at[i].place].value = value;
     return PAUCIS_OK;
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-static paucis_err add_piece(struct readings *r, size_t at, size_t len) {
-    if (!VEC_ROOM(r->mem, r->pieces, 1)) return PAUCIS_E_NOMEM;
-    r->pieces.at[r->pieces.count++] =
-        (struct reading_piece){.at = (uint32_t)at, .line = NO_LINE, .len = (uint16_t)len};
-    return PAUCIS_OK;
-}
-
-/* Finds a line's place in the set; it may be that of a piece. */
-static paucis_err number_line(struct readings *r, uint64_t hash, uint32_t *place, size_t value) {
-    struct item_entry *e = item_add(&r->lines, hash);
-    if (!e) return PAUCIS_E_NOMEM;
-    if (value) e->value = value;
-    *place = (uint32_t)(e - r->lines.entries.at);
-    return PAUCIS_OK;
-}
-
-/* A long line; its pieces may be lines elsewhere. Where it is cut inside a word, the parts of the
- * word are two items: *scanned moves on to that place. */
-static paucis_err add_pieces(struct readings *r, size_t part, size_t at, size_t end,
-                             size_t *scanned) {
-    uint64_t hash;
-    uint32_t place;
-    if (hash_line(r, at, end, &hash)) PAUCIS_TRY(number_line(r, hash, &place, part + 1));
-    while (at < end) {
-        struct span rest = span_of(r->text.text.at + at, end - at);
-        size_t len = piece_len(rest);
-        PAUCIS_TRY(add_piece(r, at, len));
-        if (hash_line(r, at, at + len, &hash))
-            PAUCIS_TRY(number_line(r, hash, &r->pieces.at[r->pieces.count - 1].line, 0));
-        at += len;
-        if (at == end || is_gap(rest.at[len - 1])) continue;
-        PAUCIS_TRY(paucis__item_scan(&r->text, *scanned, at));
-        *scanned = at;
-    }
-    return PAUCIS_OK;
-}
-
-static paucis_err add_line(struct readings *r, size_t at, size_t end) {
-    uint64_t hash;
-    if (!VEC_ROOM(r->mem, r->whole, 1)) return PAUCIS_E_NOMEM;
-    if (hash_line(r, at, end, &hash))
-        r->whole.at[r->whole.count++] = (struct reading_line){hash, (uint32_t)r->pieces.count};
-    return add_piece(r, at, end - at);
-}
-
-static paucis_err number_lines(struct readings *r, size_t part) {
-    for (size_t i = 0; i < r->whole.count; i++) {
-        const struct reading_line *l = &r->whole.at[i];
-        if (r->whole.count - i > AHEAD) fetch(&r->lines, l[AHEAD].hash);
-        PAUCIS_TRY(number_line(r, l->hash, &r->pieces.at[l->piece].line, part + 1));
-    }
-    return PAUCIS_OK;
-}
-
-static paucis_err add_lines(struct readings *r, size_t part) {
-    size_t scanned = 0, len = r->text.text.len;
-    r->whole.count = 0;
-    for (size_t at = 0, end; at < len; at = end) {
-        end = paucis__item_find(&r->text, ITEM_NEWLINE, true, at, len);
-        end += end < len;
-        PAUCIS_TRY(end - at > LONG_LINE ? add_pieces(r, part, at, end, &scanned)
-                                        : add_line(r, at, end));
-    }
-    PAUCIS_TRY(number_lines(r, part));
-    return paucis__item_scan(&r->text, scanned, len);
-}
-
-/* Tells the pieces from `piece` on which of the items from `item` on are theirs. */
-static void share_items(struct readings *r, size_t piece, size_t item) {
-    const struct item_spot *spot = r->text.items.at, *end = spot + r->text.items.count;
-    for (struct reading_piece *p = &r->pieces.at[piece]; piece < r->pieces.count; piece++, p++) {
-        const struct item_spot *first = spot;
-        while (spot < end && spot->at < p->at + p->len) spot++;
-        p->items = (uint32_t)item;
-        p->nitems = (uint16_t)(spot - first);
-        item += p->nitems;
-    }
-}
-
 paucis_err paucis__reading_add(struct readings *r, size_t part, struct span text) {
-    size_t pieces = r->pieces.count, items = r->found.count;
-    if (!VEC_ROOM(r->mem, r->ends, part + 1 - r->ends.count)) return PAUCIS_E_NOMEM;
-    while (r->ends.count < part) r->ends.at[r->ends.count++] = (uint32_t)pieces;
+    struct reading new = {.text = text, .item = r->found.count, .line = r->begun.count};
+    if (part >= r->results.count) {
+        size_t more = part + 1 - r->results.count;
+        if (!VEC_ROOM(r->mem, r->results, more)) return PAUCIS_E_NOMEM;
+        memset(r->results.at + r->results.count, 0, more * sizeof new);
+        r->results.count += more;
+    }
     PAUCIS_TRY(paucis__item_text(&r->text, text));
-    PAUCIS_TRY(add_lines(r, part));
-    PAUCIS_TRY(number_items(r));
-    share_items(r, pieces, items);
-    r->ends.at[r->ends.count++] = (uint32_t)r->pieces.count;
-    return r->found.count < UINT32_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
+    PAUCIS_TRY(read_lines(r, part));
+    PAUCIS_TRY(read_items(r, 0, &r->found));
+    new.nitems = r->found.count - new.item;
+    new.nlines = r->begun.count - new.line;
+    r->results.at[part] = new;
+    return PAUCIS_OK;
 }
 
-const struct reading_piece *paucis__reading_of(const struct readings *r, size_t part, size_t *n) {
-    size_t from = part ? r->ends.at[part - 1] : 0;
-    *n = r->ends.at[part] - from;
-    return r->pieces.at + from;
+paucis_err paucis__reading_of(struct readings *r, size_t part, struct span text,
+                              const struct reading **out) {
+    bool read = part < r->results.count && r->results.at[part].text.at == text.at &&
+                r->results.at[part].text.len == text.len;
+    if (!read) PAUCIS_TRY(paucis__reading_add(r, part, text));
+    *out = &r->results.at[part];
+    return PAUCIS_OK;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+void paucis__readings_init(struct readings *r, struct mem *m, uint64_t seed) {
+    *r = (struct readings){.mem = m, .text.mem = m};
+    r->items.mem = r->lines.mem = m;
+    r->items.seed = r->lines.seed = seed;
+}
+
 void paucis__readings_clear(struct readings *r) {
     paucis__items_clear(&r->items);
     paucis__items_clear(&r->lines);
-    r->names.count = r->found.count = r->pieces.count = r->ends.count = 0;
+    r->code.count = r->found.count = r->begun.count = r->results.count = 0;
 }
 
 void paucis__readings_free(struct readings *r) {
     paucis__items_free(&r->items);
     paucis__items_free(&r->lines);
-    VEC_FREE(r->mem, r->names);
-    VEC_FREE(r->mem, r->hashes);
-    VEC_FREE(r->mem, r->whole);
+    VEC_FREE(r->mem, r->code);
     VEC_FREE(r->mem, r->found);
-    VEC_FREE(r->mem, r->pieces);
-    VEC_FREE(r->mem, r->ends);
+    VEC_FREE(r->mem, r->begun);
+    VEC_FREE(r->mem, r->results);
     VEC_FREE(r->mem, r->text.blocks);
     VEC_FREE(r->mem, r->text.items);
+    VEC_FREE(r->mem, r->hashes);
+    VEC_FREE(r->mem, r->torn);
 }

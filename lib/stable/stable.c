@@ -18,7 +18,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 21},
+    {.name = "safe", .summary = "noise, repeats, and what the budget demands", .keep = 21},
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
@@ -28,7 +28,7 @@ const struct level paucis__levels[] = {
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
-     .cap = 1536,
+     .cap = 1280,
      .cap_read = 10240,
      .cuts = true},
     {.name = NULL},
@@ -79,8 +79,10 @@ static paucis_err text_of(void *view, size_t part, struct span *out) {
     return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
-                                             : paucis__view_key(view, part, out);
+    struct span text;
+    if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
+    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    return paucis__view_quote(view, text, out);
 }
 
 /* Bytes of that text. */
@@ -91,9 +93,9 @@ static size_t length_of(const struct view *v, size_t part) {
 }
 
 /* Will this text surely be asked for? To decode it is to measure it. */
-static bool is_wanted(const struct fold *f, const struct part *p) {
-    return p->kind == PART_RESULT ||
-           (f->forms.kind->born && (p->kind == PART_TEXT || p->kind == PART_CALL));
+static bool is_wanted(const struct fold *f, const struct message *m, const struct part *p) {
+    if (p->kind == PART_TEXT) return f->forms.kind->born && m->role != ROLE_SYSTEM;
+    return p->kind == PART_RESULT || p->kind == PART_CALL;
 }
 
 /* Does the message have something besides thinking? It may not be emptied. */
@@ -129,9 +131,11 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
-        if (is_wanted(f, p)) PAUCIS_TRY(text_of(v, i, &new.text));
+        if (is_wanted(f, m, p)) PAUCIS_TRY(text_of(v, i, &new.text));
         new.len = new.text.at ? new.text.len : length_of(v, i);
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+        if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
+            new.flags |= FOLD_BOUND;
         if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));
@@ -179,6 +183,7 @@ static paucis_err leave(const struct fold *f, struct view *v) {
     while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
     for (size_t i = first; v->bound && i < f->parts.count; i++) {
         struct why why = {"exit", "bound to what was sent shortened"};
+        if (f->parts.at[i].message >= f->limits.stop) break; /* made behind the exit body */
         if (f->parts.at[i].kind != PART_THINKING) continue;
         paucis_err err = paucis__edit_drop(v, why, i);
         if (err == PAUCIS_E_NOMEM) return err;
