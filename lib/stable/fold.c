@@ -388,8 +388,8 @@ static paucis_err outdate(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked for
- * at all. */
+/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
+ * for at all. */
 static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     struct fold_part *p = &f->parts.at[part];
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
