@@ -30,13 +30,13 @@ static int64_t size_now(const struct fold_part *p) {
     return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
 }
 
-static bool is_bound(const struct fold *f, const struct fold_part *p) {
+static bool is_bound(const struct fold_part *p) {
     return (p->flags & FOLD_BOUND) && p->form != FORM_GONE;
 }
 
 /* Bound thinking that a cut before it removes. */
 static bool goes_with_cut(const struct fold *f, const struct fold_part *p) {
-    return is_bound(f, p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
+    return is_bound(p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
 }
 
 static bool has_reach(const struct fold *f) {
@@ -83,7 +83,7 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* ---- adding -------------------------------------------------------------------------------- */
 
 /* May this part ever take another form? */
-static bool may_be_cut(const struct fold *f, const struct fold_part *p) {
+static bool may_be_cut(const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
     return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
@@ -112,7 +112,7 @@ static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bo
 static void begin_loop(struct fold *f) {
     for (size_t i = f->loop; f->limits.bound && i < f->parts.count; i++) {
         const struct fold_part *p = &f->parts.at[i];
-        if (!is_bound(f, p)) continue;
+        if (!is_bound(p)) continue;
         int64_t change = thinking_gain(f, p, false) - thinking_gain(f, p, true);
         gain_add(f, 0, leaves_to(f, i), 0, change);
     }
@@ -161,8 +161,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->leaf = (uint32_t)f->leaves.count;
     PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
-    if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
-    if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
+    if (may_be_cut(p)) PAUCIS_TRY(add_leaf(f, i));
+    if (is_bound(p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
@@ -234,7 +234,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
     end_rent(f, part);
-    if (is_bound(f, p) && form == FORM_GONE)
+    if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
     p->form = (uint8_t)form;
@@ -534,7 +534,7 @@ static paucis_err age(struct fold *f) {
     for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
          f->aged_thinking++) {
         const struct fold_part *p = &f->parts.at[f->aged_thinking];
-        if (p->kind == PART_THINKING && may_be_cut(f, p))
+        if (p->kind == PART_THINKING && may_be_cut(p))
             PAUCIS_TRY(become_stale(f, f->aged_thinking));
     }
     return PAUCIS_OK;

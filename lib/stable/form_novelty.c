@@ -229,9 +229,10 @@ static paucis_err weigh_json(struct novelty *n, const struct form_text *t, const
 static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, const struct scale *s) {
     struct span text = t->text;
     struct joints joints = {0};
-    bool starts = true; /* a line */
+    struct span line = SPAN(""); /* what is left of it */
+    bool starts = true;
     for (const char *at = text.at, *end = at + text.len; at < end;) {
-        struct span line = line_at(at, end);
+        if (starts) line = line_at(at, end); /* once a line, however many pieces it has */
         if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
         struct piece *p = &n->pieces.at[n->pieces.count++];
         *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
@@ -242,7 +243,8 @@ static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, cons
             weigh_line(n, p, t, s->code);
         }
         at += p->len;
-        starts = p->len == line.len;
+        line = span_of(at, line.len - p->len);
+        starts = !line.len;
     }
     return PAUCIS_OK;
 }
