@@ -20,6 +20,15 @@ const struct command commands[CMD_COUNT] = {
 
 #define ON(command) (1u << CMD_##command)
 #define ON_ALL (~0u)
+#ifdef PAUCIS_STORE
+#define ON_STORE (ON(restore) | ON(recall) | ON(store))
+#define ON_RESTORE ON(restore)
+#define ON_STORE_LIST ON(store)
+#else
+#define ON_STORE 0u
+#define ON_RESTORE 0u
+#define ON_STORE_LIST 0u
+#endif
 const struct flag flags[FLAG_COUNT] = {
 #define FLAG(id, letter, name, arg, arg_name, words, on, help) \
     [FLAG_##id] = {letter, name, ARG_##arg, arg_name, WORDS_##words, on, help},
@@ -39,12 +48,15 @@ const char *words_at(enum words w, size_t i) {
                                        [WORDS_PRICE] = price_row,
                                        [WORDS_OPTION] = paucis_option_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+    static const char *const actions[] = {"list", "stats", "verify", "purge", "export", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
     static const char *const listed[] = {"formats",    "policies", "levels",  "forms",
                                          "strategies", "prices",   "options", "rules",
                                          "kernels",    "replay",   NULL};
-    static const char *const *const lists[] = {
-        [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
+    static const char *const *const lists[] = {[WORDS_SHELL] = shells,
+                                               [WORDS_COLOR] = colors,
+                                               [WORDS_TABLE] = listed,
+                                               [WORDS_STORE] = actions};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;
     if (w < sizeof tables / sizeof *tables && tables[w]) {
         const paucis_info *info = tables[w](i);

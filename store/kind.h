@@ -23,7 +23,7 @@ struct store_kind {
     /* Sets there and fresh of every item. */
     enum store_err (*look)(struct store *s, struct store_batch *b);
     /* Keeps items that have a blob, marks the others as used; ABSENT if one of those has gone
-     * meanwhile. All or nothing counts, and OK means acknowledged. */
+     * meanwhile, CONFLICT as store_put says. OK means acknowledged. */
     enum store_err (*put)(struct store *s, const struct store_batch *b);
     enum store_err (*get)(struct store *s, const struct hash *h, struct buf *blob);
     enum store_err (*find)(struct store *s, const char *digits, const char *conv, struct hash *out);

@@ -304,9 +304,9 @@ static enum store_err use(struct store *s, const struct store_item *item, int64_
 
 /* What is marked as fresh was used within the hour and cannot have been evicted by age; whether the
  * size limit took it is seen by asking again, which is cheaper than writing. */
-static enum store_err still_there(struct store *s, const struct store_item *item) {
+static enum store_err still_there(struct store *s, const struct hash *h) {
     sqlite3_stmt *st = begin(s, LOOK);
-    bind_hash(st, 1, &item->hash);
+    bind_hash(st, 1, h);
     int rc = sqlite3_step(st);
     sqlite3_reset(st);
     return rc == SQLITE_ROW ? STORE_OK : rc == SQLITE_DONE ? STORE_ABSENT : broken(s);
@@ -319,14 +319,32 @@ static enum store_err give(struct store *s, const char *conv, const struct hash 
     return done(s, st) ? STORE_OK : STORE_FAILED;
 }
 
+/* The list that is noted for the batch's body, if it is there still. */
+static enum store_err noted(struct store *s, const char *key, struct hash *list) {
+    sqlite3_stmt *st = begin(s, NOTE_GET);
+    bind_text(st, 1, key);
+    int rc = sqlite3_step(st);
+    bool is_hash = rc == SQLITE_ROW && column_hash(st, 1, list);
+    sqlite3_reset(st);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return broken(s);
+    return is_hash ? STORE_OK : STORE_ABSENT;
+}
+
 static enum store_err put_note(struct store *s, const struct store_batch *b, int64_t now) {
     char key[NOTE_KEY];
+    struct hash old;
     note_key(&b->body, key);
+    enum store_err err = noted(s, key, &old);
+    if (err == STORE_FAILED) return err;
+    bool other = !err && !hash_same(&old, &b->list) && !hash_same(&old, &b->body) &&
+                 still_there(s, &old) == STORE_OK;
+    bool itself = hash_same(&b->list, &b->body);
+    if (other && !itself) return STORE_CONFLICT;
     sqlite3_stmt *st = begin(s, NOTE);
     bind_text(st, 1, key);
     bind_text(st, 2, b->conv);
     sqlite3_bind_int64(st, 3, now);
-    bind_hash(st, 4, &b->list);
+    bind_hash(st, 4, other ? &old : &b->list);
     return done(s, st) ? STORE_OK : STORE_FAILED;
 }
 
@@ -336,7 +354,7 @@ static enum store_err put(struct store *s, const struct store_batch *b) {
     for (size_t i = 0; !err && i < b->count; i++) {
         const struct store_item *item = &b->items[i];
         err = !item->there  ? keep(s, item, now, &bytes, &texts)
-              : item->fresh ? still_there(s, item)
+              : item->fresh ? still_there(s, &item->hash)
                             : use(s, item, now);
         if (!err) err = give(s, b->conv, &item->hash);
     }

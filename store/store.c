@@ -19,7 +19,7 @@ const char *store_err_text(enum store_err err) {
         [STORE_EVICTED] = "was in the store and has been evicted",
         [STORE_DAMAGED] = "damaged in the store",
         [STORE_AMBIGUOUS] = "several texts have this handle; give more digits of the hash",
-        [STORE_CONFLICT] = "changed meanwhile",
+        [STORE_CONFLICT] = "something else stands there already",
         [STORE_FAILED] = "the store failed",
     };
     return texts[err];

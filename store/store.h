@@ -38,7 +38,7 @@ enum store_err {
     STORE_EVICTED,   /* was kept here once; too old, or one too many */
     STORE_DAMAGED,   /* what lies here is not what was kept */
     STORE_AMBIGUOUS, /* the names of several texts begin like this */
-    STORE_CONFLICT,  /* a record was changed by somebody else meanwhile */
+    STORE_CONFLICT,  /* something else stands there already */
     STORE_FAILED     /* the store does not work; store_why says more */
 };
 const char *store_err_text(enum store_err err);
@@ -96,7 +96,9 @@ void batch_clear(struct store_batch *b); /* memory is kept for the next */
 void batch_free(struct store_batch *b);
 
 /* When it returns STORE_OK everything is acknowledged; otherwise nothing may be relied on. Then old
- * texts may be evicted. */
+ * texts may be evicted. CONFLICT: another original was shortened to the very same body, so this one
+ * could not be told from it. A body that nothing was taken from gives way to one that was shortened
+ * to it. */
 enum store_err store_put(struct store *s, struct store_batch *b);
 
 /* Are all items of these kinds there already? Nothing is written. */

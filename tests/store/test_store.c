@@ -274,7 +274,7 @@ static void encrypts(void) {
     CHECK(!store_open(&s, &o, why) && strstr(why, "not the one"));
     s = open_with((struct store_opts){.key = key});
     CHECK_EQ(get(s, &h, secret, sizeof secret), STORE_OK);
-    meddle("UPDATE text SET data=substr(data,1,20)||x'00'||substr(data,22)");
+    meddle("UPDATE text SET data=substr(data,1,20)||zeroblob(8)||substr(data,29)");
     CHECK_EQ(get(s, &h, secret, sizeof secret), STORE_DAMAGED);
     store_close(s);
 }
