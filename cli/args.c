@@ -21,7 +21,7 @@ const struct command commands[CMD_COUNT] = {
 #define ON(command) (1u << CMD_##command)
 #define ON_ALL (~0u)
 #ifdef PAUCIS_STORE
-#define ON_STORE (ON(restore) | ON(recall) | ON(store))
+#define ON_STORE (ON(restore) | ON(recall) | ON(store) | ON(mcp))
 #define ON_RESTORE ON(restore)
 #define ON_STORE_LIST ON(store)
 #else
