@@ -132,11 +132,10 @@ static paucis_err compact_kept(struct worker *w, struct slot *s, uint64_t number
     const char *out = NULL;
     size_t outn = 0;
     paucis_err err = keep_compact(&w->keep, w->ctx, line, n, &w->opts, &out, &outn, st, e, why);
-    if (*why) {
-        s->unkept++;
+    s->unkept += *why != '\0';
+    if (*why && w->keep.store) /* that it could not be opened was said already */
         buf_fmt(&s->errors, "paucis: '%s' line %" PRIu64 ": " KEEP_FAILED "\n", w->batch->in->name,
                 number, why);
-    }
     if (err == PAUCIS_OK) buf_add(&s->out, out, outn);
     return err;
 }

@@ -33,7 +33,7 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
             keep_compact(&keep, ctx, body->data, body->len, &s->opts, &out, &outn, &st, &e, why);
     else if (e.code == PAUCIS_OK)
         e.code = paucis_compact(ctx, body->data, body->len, &s->opts, &out, &outn, &st, &e);
-    if (*why) complain(KEEP_FAILED, why);
+    if (*why && s->store) complain(KEEP_FAILED, why); /* else it was said already */
     int code = e.code == PAUCIS_OK ? EXIT_DONE : complain_body(name, &e);
     if (s->stats) { /* first: if they cannot be written, stdout stays empty */
         stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
