@@ -48,11 +48,22 @@ size_t paucis__number_len(struct span line) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+/* "a.c:12:" and what is glued to it: where a search has found something, not a name. */
+static bool is_place(const char *at, const char *to) {
+    while ((at = memchr(at, ':', (size_t)(to - at)))) {
+        const char *digits = ++at;
+        while (at < to && is_digit(*at)) at++;
+        if (at > digits && at < to && (*at == ':' || *at == '-')) return true;
+    }
+    return false;
+}
+
 bool paucis__whole_name(const char *from, const char *end, struct item *i) {
     const char *at = i->at, *to = i->at + i->len;
     while (at > from && is_word(at[-1]) && to - at <= MOST_NAME) at--;
     while (to < end && is_word(*to) && to - at <= MOST_NAME) to++;
     if (to - at > MOST_NAME || (at > from && at[-1] == '\\')) return false;
+    if (is_place(at, to)) return false;
     while (*at == '-' || *at == ':') at++;
     *i = (struct item){at, (size_t)(to - at)};
     return true;
@@ -230,6 +241,8 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
         return (struct joint){.closes = was ? RANK_PART : 0};
     }
     if (heads_file(s, next, end)) return (struct joint){.rank = RANK_FILE};
+    if (begins(s, "</system-reminder>")) return (struct joint){.closes = RANK_PART};
+    if (begins(s, "<system-reminder>")) return (struct joint){.rank = RANK_PART};
     if (heads_columns(s)) {
         j->in_columns = true;
         return (struct joint){.rank = RANK_PART};
