@@ -20,6 +20,11 @@ const struct command commands[CMD_COUNT] = {
 
 #define ON(command) (1u << CMD_##command)
 #define ON_ALL (~0u)
+#ifdef PAUCIS_SERVE
+#define ON_PROXY (ON(serve) | ON(run))
+#else
+#define ON_PROXY 0u
+#endif
 const struct flag flags[FLAG_COUNT] = {
 #define FLAG(id, letter, name, arg, arg_name, words, on, help) \
     [FLAG_##id] = {letter, name, ARG_##arg, arg_name, WORDS_##words, on, help},

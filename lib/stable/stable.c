@@ -175,6 +175,7 @@ static paucis_err leave(const struct fold *f, struct view *v) {
     while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
     for (size_t i = first; v->bound && i < f->parts.count; i++) {
         struct why why = {"exit", "bound to what was sent shortened"};
+        if (f->parts.at[i].message >= f->limits.stop) break; /* made behind the exit body */
         if (f->parts.at[i].kind != PART_THINKING) continue;
         paucis_err err = paucis__edit_drop(v, why, i);
         if (err == PAUCIS_E_NOMEM) return err;
