@@ -392,10 +392,10 @@ static paucis_err outdate(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Shows a new text to the forms, and a call to the table of tools. */
-static paucis_err show(struct fold *f, size_t part) {
+/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
+ * for at all. */
+static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     struct fold_part *p = &f->parts.at[part];
-    struct form_text t;
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
         return PAUCIS_OK;
     if (p->kind == PART_RESULT && p->mate < part) {
@@ -403,24 +403,24 @@ static paucis_err show(struct fold *f, size_t part) {
         PAUCIS_TRY(outdate(f, part));
     }
     if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    PAUCIS_TRY(paucis__fold_text(f, part, t));
     if (p->kind == PART_CALL) {
-        p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
-        p->subject = paucis__subject_of(p->name, t.text);
+        p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
+        p->subject = paucis__subject_of(p->name, t->text);
     }
-    return f->forms.kind->born ? f->forms.kind->born(&f->forms, &t) : PAUCIS_OK;
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, t) : PAUCIS_OK;
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     struct fold_part *p = &f->parts.at[part];
-    PAUCIS_TRY(show(f, part));
+    struct form_text t = {0};
+    PAUCIS_TRY(show(f, part, &t));
     if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
     uint32_t twin = NO_INDEX;
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
-    struct form_text t;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (t.text.len < p->len)
         PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);

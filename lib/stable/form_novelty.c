@@ -17,7 +17,7 @@
 #define LONG_LINE 240    /* bytes: longer lines are cut into pieces ... */
 #define PIECE_FROM 80    /* ... of at least so many, if there is a place to cut, */
 #define PIECE_TO 160     /* ... and at most so many */
-#define READ_BONUS 105   /* percent of V: a line of a file is what an edit will quote ... */
+#define READ_BONUS 130   /* percent of V: a line of a file is what an edit will quote ... */
 #define OTHER_BONUS 25   /* ... and a line of other output seldom is */
 #define GAP_COST 7       /* bytes that a gap costs, about */
 #define GAP_SLACK 8      /* bytes more than a gap that may stand in its place: text reads better */

@@ -13,9 +13,13 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_letter(char c) { return is_lower(c) || is_upper(c); }
-static bool is_word(char c) { return is_letter(c) || is_digit(c) || memchr("_./:~-", c, 6); }
+static bool is_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '~' || (c >= '-' && c <= '/') ||
+           c == ':';
+}
 
 static bool begins(struct span s, const char *with) {
+    if (!s.len || *s.at != *with) return false; /* mostly */
     size_t n = strlen(with);
     return s.len >= n && !memcmp(s.at, with, n);
 }
@@ -44,11 +48,22 @@ size_t paucis__number_len(struct span line) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+/* "a.c:12:" and what is glued to it: where a search has found something, not a name. */
+static bool is_place(const char *at, const char *to) {
+    while ((at = memchr(at, ':', (size_t)(to - at)))) {
+        const char *digits = ++at;
+        while (at < to && is_digit(*at)) at++;
+        if (at > digits && at < to && (*at == ':' || *at == '-')) return true;
+    }
+    return false;
+}
+
 bool paucis__whole_name(const char *from, const char *end, struct item *i) {
     const char *at = i->at, *to = i->at + i->len;
     while (at > from && is_word(at[-1]) && to - at <= MOST_NAME) at--;
     while (to < end && is_word(*to) && to - at <= MOST_NAME) to++;
     if (to - at > MOST_NAME || (at > from && at[-1] == '\\')) return false;
+    if (is_place(at, to)) return false;
     while (*at == '-' || *at == ':') at++;
     *i = (struct item){at, (size_t)(to - at)};
     return true;
@@ -100,12 +115,24 @@ static bool is_denied(struct span s, size_t i) {
     return i >= 3 && (s.at[i - 3] | 0x20) == 'n' && s.at[i - 2] == 'o';
 }
 
+/* Do all words below that begin so? Rules out most places at once. */
+static bool may_begin(const char *s) {
+    char second = (char)(s[1] | 0x20);
+    switch (*s | 0x20) {
+    case 'e': return second == 'r' || second == 'x';
+    case 'f':
+    case 'p': return second == 'a';
+    case 't': return second == 'r';
+    default: return false;
+    }
+}
+
 bool paucis__tells_failure(struct span s) {
     static const char *const words[] = {"error", "errors",   "exception", "failed",   "failure",
                                         "fatal", "panicked", "panic",     "traceback"};
-    for (size_t i = 0; i < s.len; i++) {
-        if (!memchr("eEfFpPtT", s.at[i], 8)) continue;
-        if (s.len - i >= 4 && !memcmp(s.at + i, "FAIL", 4)) return !is_denied(s, i);
+    for (size_t i = 0; i + 4 <= s.len; i++) {
+        if (!may_begin(s.at + i)) continue;
+        if (!memcmp(s.at + i, "FAIL", 4)) return !is_denied(s, i);
         for (size_t k = 0; k < sizeof words / sizeof *words; k++)
             if (word_at(s, i, words[k]) && !is_denied(s, i)) return true;
     }
@@ -157,7 +184,7 @@ static bool heads_file(struct span s, const char *next, const char *end) {
 /* "NAME   STATUS  AGE": capitals only, three words and more. */
 static bool heads_columns(struct span s) {
     size_t words = 0, letters = 0;
-    if (s.len > MOST_HEADING) return false;
+    if (s.len > MOST_HEADING || !is_upper(*s.at)) return false;
     for (size_t i = 0; i < s.len; i++) {
         if (is_lower(s.at[i]) || !(is_upper(s.at[i]) || memchr(" _%#/().", s.at[i], 8)))
             return false;
@@ -223,6 +250,9 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
         enum joint_worth worth = head_worth(s);
         if (worth) return (struct joint){.worth = (uint8_t)worth};
     }
+    bool inside = j->in_patch_head || j->after_minus || j->in_table || j->in_columns;
+    if (!inside && (*at == ' ' || *at == '\t'))
+        return (struct joint){.rank = is_frame(s) ? RANK_FRAME : 0};
     struct joint found = patch_joint(j, s);
     if (found.rank || found.worth) return found;
     found = table_joint(j, s, next, end);
@@ -233,6 +263,8 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
         return (struct joint){.closes = was ? RANK_PART : 0};
     }
     if (heads_file(s, next, end)) return (struct joint){.rank = RANK_FILE};
+    if (begins(s, "</system-reminder>")) return (struct joint){.closes = RANK_PART};
+    if (begins(s, "<system-reminder>")) return (struct joint){.rank = RANK_PART};
     if (heads_columns(s)) {
         j->in_columns = true;
         return (struct joint){.rank = RANK_PART};

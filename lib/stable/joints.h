@@ -49,7 +49,8 @@ size_t paucis__failure_after(struct span text, size_t at);
 bool paucis__tells_failure(struct span line);
 
 /* Makes the item the whole word that it is part of, within [from, end). False if it is better not
- * shown: too long, or behind a backslash, which may make its first letter a line end. */
+ * shown: too long, a place in a file, or behind a backslash, which may make its first letter a line
+ * end. */
 bool paucis__whole_name(const char *from, const char *end, struct item *i);
 
 /* "2026-01-30T20:40:56Z" and the like. */

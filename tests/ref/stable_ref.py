@@ -69,10 +69,10 @@ class Part:
 
 class Fold:
     """limits: read, write, match, lookback, gate, window, keep, cap, cap_read, attach, stop, risk, thought,
-    cuts, bound; reads(name, arguments) says if a call reads a file."""
+    cuts, bound; reads(name) says if a call reads a file, answers(name) if it gives the same again."""
 
-    def __init__(self, limits, reads):
-        self.limits, self.reads = limits, reads
+    def __init__(self, limits, reads, answers):
+        self.limits, self.reads, self.answers = limits, reads, answers
         self.parts, self.calls, self.seen, self.subjects, self.outdated = [], {}, {}, {}, []
         self.born = self.requested = self.turn = self.aged = self.aged_thinking = 0
         self.loop, self.loop_first = 0, None
@@ -154,7 +154,7 @@ class Fold:
         p.pointers = []
 
     def be_born(self, p, quiet):
-        if p.kind == "result" and p.mate and not p.error:
+        if p.kind == "result" and p.mate and not p.error and self.answers(p.mate.name):
             subject = (p.mate.name, p.mate.text)
             if subject in self.subjects:
                 self.outdated.append(self.subjects[subject])
@@ -171,7 +171,7 @@ class Fold:
         if twin:
             self.refer(p, twin)
             return
-        reading = p.mate and self.reads(p.mate.name, p.mate.text)
+        reading = p.mate and self.reads(p.mate.name)
         cap = self.limits["cap_read" if reading else "cap"]
         if cap and p.len > cap:
             text = cut(p.text, cap // 2, cap - cap // 2)

@@ -27,7 +27,7 @@ PRICES = {  # name: read, write, minimum, match, lookback; as lib/stable/prices.
     "local": (0, 1000, 16, "prefix", 0),
     "none": (1000, 1000, 0, "none", 0),
 }
-LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 3072, 24576, True), "deep": (20, 1536, 10240, True)}
+LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 3072, 24576, True), "deep": (20, 1280, 10240, True)}
 TOOLS = {b"Read": True, b"view": True, b"fetch": False, b"bash": False}
 seen = {"requests": 0, "cuts": 0, "reference": 0, "capped": 0, "short": 0, "marker": 0, "gone": 0, "full": 0}
 
@@ -120,7 +120,7 @@ def run(lib, number):
     limits["bound"] = rng.random() < 0.5
     parts = History(rng).parts
     session = Session(lib, options, BOUND if limits["bound"] else 0)
-    fold = Fold(limits, lambda name, _: TOOLS.get(name, False))
+    fold = Fold(limits, lambda name: TOOLS[name], lambda name: name != b"fetch")
     asked = True
     for part in parts:
         if part:
@@ -170,7 +170,7 @@ def run_body(lib, number):
         body["model"] = rng.choice(("claude-opus-5-5", "claude-sonnet-4-5"))
         limits["bound"] = body["model"] == "claude-opus-5-5"
     body = convert.encode(body)
-    fold, last = Fold(limits, lambda *_: False), b"assistant"
+    fold, last = Fold(limits, lambda _: False, lambda _: True), b"assistant"
     for part in lib.read(body, format_):
         if part["role"] == b"assistant" and last != b"assistant":
             fold.request()

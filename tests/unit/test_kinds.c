@@ -226,11 +226,13 @@ static void names_are_whole(void) {
     CHECK(!has(s, "1145") && !has(s, ": T20:40") && !has(s, " nThese"));
     CHECK(!has(s, "244049") || has(s, "244049f"));
     free(s);
-    struct item i = {"x", 1};
     const char *text = "path /a/b-c.d:12 end";
-    i = (struct item){text + 7, 2};
+    struct item i = {text + 7, 2};
     CHECK(paucis__whole_name(text, text + strlen(text), &i));
     CHECK_BYTES(i.at, i.len, "/a/b-c.d:12", 11);
+    text = "README.md:64:const x";
+    i = (struct item){text, 9};
+    CHECK(!paucis__whole_name(text, text + strlen(text), &i));
 }
 
 static void failures_stay(void) {
