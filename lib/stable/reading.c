@@ -138,6 +138,8 @@ static bool is_across(const struct reading_item *i, size_t place) {
 
 paucis_err paucis__reading_items(struct readings *r, const struct reading *result, size_t from,
                                  size_t to, size_t *cursor, struct reading_items *out) {
+    *out = (struct reading_items){0};
+    if (!result->nitems) return PAUCIS_OK;
     struct reading_item *items = r->found.at + result->item;
     size_t first = *cursor, end;
     while (first < result->nitems && items[first].at < from) first++;

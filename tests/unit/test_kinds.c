@@ -252,6 +252,19 @@ static void failures_stay(void) {
         TEST_NOTE("%s", rows[i].line);
         CHECK_EQ(paucis__tells_failure(span_of(rows[i].line, strlen(rows[i].line))), rows[i].tells);
     }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* wherever it stands */
+        char text[200];
+        struct span line = span_of(rows[i].line, strlen(rows[i].line));
+        size_t word = paucis__failure_after(line, 0);
+        if (rows[i].tells && !CHECK(word < line.len)) continue;
+        for (size_t at = 0; rows[i].tells && at + line.len - word <= sizeof text; at++) {
+            memset(text, 'e', sizeof text);
+            memcpy(text + at, line.at + word, line.len - word);
+            CHECK_EQ(paucis__failure_after(span_of(text, sizeof text), 0), at);
+            CHECK_EQ(paucis__failure_after(span_of(text, sizeof text), at / 2), at);
+        }
+        TEST_NOTE("%s", rows[i].line);
+    }
     TEST_NOTE("%s", "");
     char *s =
         made("Process exited with code 3\nOutput:\n" FILLER "it failed\n" FILLER, TOOL_RUN, 0);

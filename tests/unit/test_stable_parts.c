@@ -203,7 +203,7 @@ static void check_items(struct span text, size_t cut) {
     for (size_t at = 0, end; at < text.len; at = end) {
         const char *newline = memchr(text.at + at, '\n', text.len - at);
         end = newline ? (size_t)(newline - text.at) + 1 : text.len;
-        CHECK_EQ(paucis__item_find(&t, ITEM_NEWLINE, true, at, text.len), end - (newline != NULL));
+        CHECK_EQ(paucis__item_seek(&t, ITEM_NEWLINE, true, at, text.len), end - (newline != NULL));
     }
     VEC_FREE(&mem, t.blocks);
     VEC_FREE(&mem, t.items);
@@ -239,42 +239,65 @@ static void items_are_matched(void) {
     }
 }
 
-/* The pieces of a result are the result, and have the items that each of them has by itself. */
-static void check_reading(const struct readings *r, size_t part, struct span text) {
-    size_t n, at = 0;
-    const struct reading_piece *p = paucis__reading_of(r, part, &n);
-    for (size_t i = 0; i < n; i++, p++) {
-        struct span piece = span_of(text.at + at, p->len), item;
-        const uint32_t *found = r->found.at + p->items;
-        size_t k = 0;
-        CHECK(p->at == at && p->len && p->len <= 240 && at + p->len <= text.len);
-        for (size_t from = 0; next_item(piece, &from, &item) && CHECK(k < p->nitems); k++) {
-            const struct reading_name *name = &r->names.at[found[k]];
-            CHECK_BYTES(name->at, name->len, item.at, item.len);
+/* Cut anywhere, a stretch of a result has the items that it has by itself. */
+static void check_stretches(struct readings *r, const struct reading *result, uint64_t *seed) {
+    size_t cursor = 0;
+    for (size_t from = 0, to; from < result->text.len; from = to) {
+        to = from + 1 + random_below(seed, 150);
+        if (to > result->text.len) to = result->text.len;
+        size_t skip = random_below(seed, 4) ? 0 : random_below(seed, to - from), k = 0;
+        struct span stretch = span_of(result->text.at + from + skip, to - from - skip), item;
+        struct reading_items found;
+        CHECK_EQ(paucis__reading_items(r, result, from + skip, to, &cursor, &found), PAUCIS_OK);
+        for (size_t at = 0; next_item(stretch, &at, &item); k++) {
+            if (!CHECK(k < found.count)) return;
+            CHECK_EQ(found.at[k].at, item.at - result->text.at);
+            CHECK_EQ(found.at[k].len, item.len);
+            const struct item_entry *e = item_find(&r->items, item_hash(item.at, item.len));
+            CHECK(e && e == &r->items.entries.at[found.at[k].place]);
+            CHECK_EQ(r->code.at[found.at[k].place], paucis__item_is_code(item.at, item.len));
         }
-        CHECK_EQ(k, p->nitems);
-        if (p->line != NO_LINE) CHECK(p->line < r->lines.entries.count);
-        at += p->len;
+        CHECK_EQ(k, found.count);
     }
-    CHECK_EQ(at, text.len);
+}
+
+static void check_lines(const struct readings *r, const struct reading *result, size_t part) {
+    size_t n = 0;
+    for (size_t at = 0, end; at < result->text.len && CHECK(n < result->nlines); at = end, n++) {
+        const char *newline = memchr(result->text.at + at, '\n', result->text.len - at);
+        end = newline ? (size_t)(newline - result->text.at) + 1 : result->text.len;
+        const struct reading_line *l = &r->begun.at[result->line + n];
+        struct span line = span_of(result->text.at + at, end - at);
+        CHECK_EQ(l->at, at);
+        CHECK_EQ(reading_is_last(r, l->place, part), paucis__reading_is_last(r, line, part));
+    }
+    CHECK_EQ(n, result->nlines);
 }
 
 static void results_are_taken_apart(void) {
     struct counter c;
     counter_init(&c);
     struct mem mem = {.alloc = counter_alloc(&c)};
-    struct readings r = {.mem = &mem, .items.mem = &mem, .lines.mem = &mem, .text.mem = &mem};
+    struct readings r;
+    paucis__readings_init(&r, &mem, 9);
     enum { PARTS = 8 };
     static char text[PARTS][3000];
     uint64_t seed = 5;
     for (size_t round = 0; round < rounds(300); round++) {
         size_t len[PARTS];
+        TEST_NOTE("round %zu", round);
         for (size_t i = 0; i < PARTS; i++) { /* every other part is no result */
             len[i] = random_text(&seed, text[i], sizeof text[i]);
             if (i % 2) CHECK_EQ(paucis__reading_add(&r, i, span_of(text[i], len[i])), PAUCIS_OK);
         }
-        TEST_NOTE("round %zu", round);
-        for (size_t i = 1; i < PARTS; i += 2) check_reading(&r, i, span_of(text[i], len[i]));
+        for (size_t i = 1; i < PARTS; i += 2) {
+            const struct reading *result;
+            size_t read = r.found.count;
+            CHECK_EQ(paucis__reading_of(&r, i, span_of(text[i], len[i]), &result), PAUCIS_OK);
+            CHECK_EQ(r.found.count, read); /* not once more */
+            check_stretches(&r, result, &seed);
+            check_lines(&r, result, i);
+        }
         paucis__readings_clear(&r);
     }
     paucis__readings_free(&r);
@@ -293,17 +316,20 @@ static void lines_are_the_same(void) {
         "3\xE2\x86\x92    return paucis__view_text(v, part, text);",
     };
     struct mem mem = {0};
-    struct readings r = {.mem = &mem, .items.mem = &mem, .lines.mem = &mem, .text.mem = &mem};
-    size_t n, count = sizeof lines / sizeof *lines;
+    struct readings r;
+    paucis__readings_init(&r, &mem, 9);
+    size_t count = sizeof lines / sizeof *lines;
     for (size_t i = 0; i < count; i++) {
         TEST_NOTE("%s", lines[i]);
         CHECK_EQ(paucis__reading_add(&r, i, text_of(lines[i])), PAUCIS_OK);
-        CHECK_EQ(paucis__reading_of(&r, i, &n)->line, 0);
+        CHECK_EQ(r.begun.at[r.begun.count - 1].place, 0);
         CHECK_EQ(r.lines.entries.at[0].value, i + 1);
+        CHECK(paucis__reading_is_last(&r, text_of(lines[i]), i));
+        CHECK(!i || !paucis__reading_is_last(&r, text_of(lines[i]), i - 1));
     }
     CHECK_EQ(paucis__reading_add(&r, count, text_of("    return paucis__view(v, part)\n}")), 0);
-    CHECK_EQ(paucis__reading_of(&r, count, &n)[0].line, 1);
-    CHECK_EQ(paucis__reading_of(&r, count, &n)[1].line, NO_LINE);
+    CHECK_EQ(r.begun.at[count].place, 1);
+    CHECK_EQ(r.begun.at[count + 1].place, NO_LINE);
     CHECK_EQ(r.lines.entries.at[0].value, count);
     paucis__readings_free(&r);
 }
