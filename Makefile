@@ -8,7 +8,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-SOURCES = $(shell find include lib cli proxy tests bench examples -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include lib cli proxy store tests bench examples -name '*.[ch]' -o -name '*.cpp')
 
 .PHONY: all help deps demo test test-full install uninstall bench fuzz format tidy clean
 

@@ -25,6 +25,15 @@ const struct command commands[CMD_COUNT] = {
 #else
 #define ON_PROXY 0u
 #endif
+#ifdef PAUCIS_STORE
+#define ON_STORE (ON(restore) | ON(recall) | ON(store) | ON(mcp))
+#define ON_RESTORE ON(restore)
+#define ON_STORE_LIST ON(store)
+#else
+#define ON_STORE 0u
+#define ON_RESTORE 0u
+#define ON_STORE_LIST 0u
+#endif
 const struct flag flags[FLAG_COUNT] = {
 #define FLAG(id, letter, name, arg, arg_name, words, on, help) \
     [FLAG_##id] = {letter, name, ARG_##arg, arg_name, WORDS_##words, on, help},
@@ -45,12 +54,15 @@ const char *words_at(enum words w, size_t i) {
                                        [WORDS_OPTION] = paucis_option_at,
                                        [WORDS_TOKENIZER] = paucis_tokenizer_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+    static const char *const actions[] = {"list", "stats", "verify", "purge", "export", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
     static const char *const listed[] = {"formats",    "policies", "levels",     "forms",
                                          "strategies", "prices",   "options",    "rules",
                                          "kernels",    "replay",   "tokenizers", NULL};
-    static const char *const *const lists[] = {
-        [WORDS_SHELL] = shells, [WORDS_COLOR] = colors, [WORDS_TABLE] = listed};
+    static const char *const *const lists[] = {[WORDS_SHELL] = shells,
+                                               [WORDS_COLOR] = colors,
+                                               [WORDS_TABLE] = listed,
+                                               [WORDS_STORE] = actions};
     if (w == WORDS_COMMAND) return i < CMD_COUNT ? commands[i].name : NULL;
     if (w < sizeof tables / sizeof *tables && tables[w]) {
         const paucis_info *info = tables[w](i);

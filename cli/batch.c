@@ -12,7 +12,7 @@
  *
  *     written <= taken <= filled <= written + nslots      (counts of blocks)
  */
-#include "cli.h"
+#include "keep.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ enum {
 struct slot {
     struct buf in, out, stats, errors;
     uint64_t first_line;
-    uint64_t bodies, bad, missed;
+    uint64_t bodies, bad, missed, unkept;
     bool done;
 };
 
@@ -93,6 +93,7 @@ struct worker {
     struct batch *batch;
     paucis_ctx *ctx;
     paucis_opts opts;
+    struct keep keep;
     struct tally tallies[TALLIES];
 };
 
@@ -124,13 +125,29 @@ static paucis_err compact(struct worker *w, struct slot *s, const char *line, si
     return err;
 }
 
+/* The same with a store: what goes is kept before the line is written. */
+static paucis_err compact_kept(struct worker *w, struct slot *s, uint64_t number, const char *line,
+                               size_t n, paucis_stats *st, paucis_error *e) {
+    char why[STORE_WHY] = "";
+    const char *out = NULL;
+    size_t outn = 0;
+    paucis_err err = keep_compact(&w->keep, w->ctx, line, n, &w->opts, &out, &outn, st, e, why);
+    s->unkept += *why != '\0';
+    if (*why && w->keep.store) /* that it could not be opened was said already */
+        buf_fmt(&s->errors, "paucis: '%s' line %" PRIu64 ": " KEEP_FAILED "\n", w->batch->in->name,
+                number, why);
+    if (err == PAUCIS_OK) buf_add(&s->out, out, outn);
+    return err;
+}
+
 static void one_line(struct worker *w, struct slot *s, uint64_t number, const char *line,
                      size_t n) {
     const struct settings *set = w->batch->settings;
     paucis_stats st = {.size = sizeof st};
     paucis_error e = {PAUCIS_OK, "", 0};
     s->bodies++;
-    e.code = compact(w, s, line, n, &st, &e);
+    e.code =
+        set->keeps ? compact_kept(w, s, number, line, n, &st, &e) : compact(w, s, line, n, &st, &e);
     if (e.code != PAUCIS_OK) bad_line(w, s, number, line, n, &e);
     s->missed += e.code == PAUCIS_OK && !st.budget_met;
     if (set->stats) stats_json(&s->stats, set, &st, e.code == PAUCIS_OK ? NULL : &e, number);
@@ -178,6 +195,7 @@ static bool write_slot(struct batch *b, struct slot *s) {
     r->lines += s->bodies;
     r->bad += s->bad;
     r->missed += s->missed;
+    r->unkept += s->unkept;
     r->bytes_in += s->in.len;
     r->bytes_out += s->out.len;
     if (s->errors.len) {
@@ -190,7 +208,7 @@ static bool write_slot(struct batch *b, struct slot *s) {
     recycle(&s->out);
     recycle(&s->stats);
     recycle(&s->errors);
-    s->bodies = s->bad = s->missed = 0;
+    s->bodies = s->bad = s->missed = s->unkept = 0;
     return ok;
 }
 
@@ -250,6 +268,7 @@ static void *work(void *arg) {
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->lock);
     paucis_ctx_free(w->ctx);
+    keep_free(&w->keep);
     return NULL;
 }
 
@@ -259,6 +278,7 @@ static void run_all(struct batch *b, struct worker *workers, pthread_t *threads,
     for (unsigned i = 0; i < jobs; i++) {
         workers[i].batch = b;
         workers[i].opts = b->settings->opts;
+        workers[i].keep = (struct keep){.store = b->settings->store, .conv = b->settings->conv};
         if (b->settings->verbose) {
             workers[i].opts.log = tally_log;
             workers[i].opts.log_ud = workers[i].tallies;

@@ -82,6 +82,7 @@ enum words {
     WORDS_TABLE,
     WORDS_COMMAND,
     WORDS_SHELL,
+    WORDS_STORE,
     WORDS_COLOR
 };
 
@@ -160,6 +161,9 @@ struct settings {
     bool budget_runs;    /* compact_to_budget was named, by -s or -p */
     bool stats, verbose; /* --stats, -v */
     bool keep_going, strict_budget;
+    bool keeps;          /* --store */
+    struct store *store; /* NULL = it could not be opened */
+    const char *conv;    /* --conversation */
 };
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
@@ -238,6 +242,7 @@ int output_text(const struct args *a, struct buf *b);
 
 struct batch_result {
     uint64_t lines, bad, missed; /* bodies; not understood; over the budget */
+    uint64_t unkept;             /* not cut because the store failed */
     uint64_t bytes_in, bytes_out;
     struct tally tallies[TALLIES];
 };

@@ -1,8 +1,9 @@
 /* paucis compact: one body, or with --jsonl one a line. Nothing is written before a body was
  * understood, so on an error stdout stays empty. */
-#include "cli.h"
+#include "keep.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MAX_JOBS = 256 };
@@ -18,6 +19,8 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
     paucis_error e = {PAUCIS_OK, "", 0};
     struct tally tallies[TALLIES] = {0};
     struct buf json = {0};
+    struct keep keep = {.store = s->store, .conv = s->conv};
+    char why[STORE_WHY] = "";
     const char *out = NULL;
     size_t outn = 0;
     if (s->verbose) {
@@ -25,8 +28,12 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
         s->opts.log_ud = tallies;
     }
     e.code = paucis_ctx_new(&ctx, NULL);
-    if (e.code == PAUCIS_OK)
+    if (e.code == PAUCIS_OK && s->keeps)
+        e.code =
+            keep_compact(&keep, ctx, body->data, body->len, &s->opts, &out, &outn, &st, &e, why);
+    else if (e.code == PAUCIS_OK)
         e.code = paucis_compact(ctx, body->data, body->len, &s->opts, &out, &outn, &st, &e);
+    if (*why && s->store) complain(KEEP_FAILED, why); /* else it was said already */
     int code = e.code == PAUCIS_OK ? EXIT_DONE : complain_body(name, &e);
     if (s->stats) { /* first: if they cannot be written, stdout stays empty */
         stats_json(&json, s, &st, e.code == PAUCIS_OK ? NULL : &e, 0);
@@ -39,13 +46,17 @@ static int compact_body(const struct args *a, struct settings *s, const char *na
             output_write(&o, out, outn);
             ok = output_commit(&o);
         }
-        code = !ok ? EXIT_USAGE : s->strict_budget && !st.budget_met ? EXIT_BUDGET : EXIT_DONE;
+        code = !ok                                  ? EXIT_USAGE
+               : *why                               ? EXIT_STORE
+               : s->strict_budget && !st.budget_met ? EXIT_BUDGET
+                                                    : EXIT_DONE;
     }
     if (s->verbose && e.code == PAUCIS_OK) {
         tally_print(tallies);
         say_sizes(st.bytes_in, st.bytes_out);
     }
     paucis_ctx_free(ctx);
+    keep_free(&keep);
     return code;
 }
 
@@ -77,6 +88,7 @@ static int compact_lines(const struct args *a, const struct settings *s, const c
         complain("%" PRIu64 " bodies, %" PRIu64 " not understood", r.lines, r.bad);
         say_sizes(r.bytes_in, r.bytes_out);
     }
+    if (r.unkept) return EXIT_STORE;
     if (r.bad && !s->keep_going) return EXIT_INPUT;
     return s->strict_budget && r.missed ? EXIT_BUDGET : EXIT_DONE;
 }
@@ -107,13 +119,32 @@ static int compact(const struct args *a, struct settings *s, const char *file, u
     return code;
 }
 
+#ifdef PAUCIS_STORE
+/* A store that cannot be opened is reported here; the body then passes as it is. */
+static bool open_store(const struct args *a, struct settings *s) {
+    const char *url = a->value[FLAG_STORE];
+    s->conv = a->value[FLAG_CONVERSATION];
+    if (s->conv && (!*s->conv || strlen(s->conv) >= CONV_MAX))
+        return usage_error("the conversation's name is empty or too long"), false;
+    int code = keep_open(a, true, false, &s->store);
+    s->keeps = url && strcmp(url, "none") != 0;
+    return code != EXIT_USAGE;
+}
+#endif
+
 int cmd_compact(const struct args *a) {
     struct settings s;
     const char *file;
     unsigned jobs;
     int code = EXIT_USAGE;
-    if (settings_read(&s, a) && read_jobs(a, &jobs) && args_file(a, &file))
-        code = compact(a, &s, file, jobs);
+    bool ready = settings_read(&s, a) && read_jobs(a, &jobs) && args_file(a, &file);
+#ifdef PAUCIS_STORE
+    ready = ready && open_store(a, &s);
+#endif
+    if (ready) code = compact(a, &s, file, jobs);
+#ifdef PAUCIS_STORE
+    store_close(s.store);
+#endif
     settings_free(&s);
     return code;
 }

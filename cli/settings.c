@@ -21,6 +21,8 @@ bool parse_count(const char *text, uint64_t *out) {
         unit = 1000, p++;
     else if (*p == 'M' || *p == 'm')
         unit = 1000000, p++;
+    else if (*p == 'G' || *p == 'g')
+        unit = 1000000000, p++;
     if (*p != '\0' || value > UINT64_MAX / unit) return false;
     *out = value * unit;
     return true;

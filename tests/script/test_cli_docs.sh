@@ -6,7 +6,7 @@ expect 0 "help" run --help
 cp out help
 empty err "help"
 lines=$(wc -l <help)
-[ "$lines" -ge 24 ] && [ "$lines" -le 55 ] || fail "help has $lines lines"
+[ "$lines" -ge 24 ] && [ "$lines" -le 60 ] || fail "help has $lines lines"
 [ "$(wc -L <help)" -le 100 ] || fail "help is too wide"
 says '^Example: paucis ' help "help"
 says '^Exit: 0 done' help "help"
