@@ -8,7 +8,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-SOURCES = $(shell find include lib cli store tests bench examples -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include lib cli proxy store tests bench examples -name '*.[ch]' -o -name '*.cpp')
 
 .PHONY: all help deps demo test test-full install uninstall bench fuzz format tidy clean
 
@@ -55,7 +55,7 @@ format: ## clang-format over the sources
 
 tidy: ## clang-tidy over the library and the command
 	@scripts/build clang
-	@clang-tidy-$(LLVM) --quiet -p build-clang $(wildcard lib/*.c lib/*/*.c cli/*.c)
+	@clang-tidy-$(LLVM) --quiet -p build-clang $(wildcard lib/*.c lib/*/*.c cli/*.c proxy/*.c)
 
 clean: ## removes every build folder
 	@rm -rf build build-* fuzz-out

@@ -20,6 +20,11 @@ const struct command commands[CMD_COUNT] = {
 
 #define ON(command) (1u << CMD_##command)
 #define ON_ALL (~0u)
+#ifdef PAUCIS_SERVE
+#define ON_PROXY (ON(serve) | ON(run))
+#else
+#define ON_PROXY 0u
+#endif
 #ifdef PAUCIS_STORE
 #define ON_STORE (ON(restore) | ON(recall) | ON(store) | ON(mcp))
 #define ON_RESTORE ON(restore)
@@ -46,13 +51,14 @@ const char *words_at(enum words w, size_t i) {
                                        [WORDS_STRATEGY] = paucis_strategy_at,
                                        [WORDS_LEVEL] = paucis_level_at,
                                        [WORDS_PRICE] = price_row,
-                                       [WORDS_OPTION] = paucis_option_at};
+                                       [WORDS_OPTION] = paucis_option_at,
+                                       [WORDS_TOKENIZER] = paucis_tokenizer_at};
     static const char *const shells[] = {"bash", "zsh", "fish", NULL};
     static const char *const actions[] = {"list", "stats", "verify", "purge", "export", NULL};
     static const char *const colors[] = {"auto", "always", "never", NULL};
-    static const char *const listed[] = {"formats",    "policies", "levels",  "forms",
-                                         "strategies", "prices",   "options", "rules",
-                                         "kernels",    "replay",   NULL};
+    static const char *const listed[] = {"formats",    "policies", "levels",     "forms",
+                                         "strategies", "prices",   "options",    "rules",
+                                         "kernels",    "replay",   "tokenizers", NULL};
     static const char *const *const lists[] = {[WORDS_SHELL] = shells,
                                                [WORDS_COLOR] = colors,
                                                [WORDS_TABLE] = listed,

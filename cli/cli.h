@@ -78,6 +78,7 @@ enum words {
     WORDS_LEVEL,
     WORDS_PRICE,
     WORDS_OPTION,
+    WORDS_TOKENIZER,
     WORDS_TABLE,
     WORDS_COMMAND,
     WORDS_SHELL,
@@ -169,6 +170,9 @@ struct settings {
 bool settings_read(struct settings *s, const struct args *a);
 /* A price row by its name, or FILE or FILE:NAME, which is read into *read. False: reported. */
 bool price_find(const char *text, const paucis_price **named, paucis_price *read);
+void settings_free(struct settings *s);
+/* A tokenizer by its name, or a tokenizer.json. False: reported. */
+bool tokenizer_find(const char *name, paucis_tokenizer **out);
 bool parse_count(const char *text, uint64_t *out); /* digits, then K or M */
 
 void tally_log(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);

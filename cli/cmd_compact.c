@@ -108,11 +108,12 @@ static bool read_jobs(const struct args *a, unsigned *jobs) {
     return true;
 }
 
-static int compact_input(const struct args *a, struct settings *s, const char *file,
-                         unsigned jobs) {
-    if (a->count[FLAG_JSONL]) return compact_lines(a, s, file, jobs);
+static int compact(const struct args *a, struct settings *s, const char *file, unsigned jobs) {
     struct buf body = {0};
     int code = EXIT_USAGE;
+    if (a->count[FLAG_JSONL]) return compact_lines(a, s, file, jobs);
+    if (a->count[FLAG_JOBS] || a->count[FLAG_KEEP_GOING])
+        return usage_error("--jobs and --keep-going need --jsonl");
     if (input_file(file, &body)) code = compact_body(a, s, file ? file : "stdin", &body);
     buf_free(&body);
     return code;
@@ -135,15 +136,15 @@ int cmd_compact(const struct args *a) {
     struct settings s;
     const char *file;
     unsigned jobs;
-    if (!settings_read(&s, a) || !read_jobs(a, &jobs) || !args_file(a, &file)) return EXIT_USAGE;
-    if (!a->count[FLAG_JSONL] && (a->count[FLAG_JOBS] || a->count[FLAG_KEEP_GOING]))
-        return usage_error("--jobs and --keep-going need --jsonl");
+    int code = EXIT_USAGE;
+    bool ready = settings_read(&s, a) && read_jobs(a, &jobs) && args_file(a, &file);
 #ifdef PAUCIS_STORE
-    if (!open_store(a, &s)) return EXIT_USAGE;
+    ready = ready && open_store(a, &s);
 #endif
-    int code = compact_input(a, &s, file, jobs);
+    if (ready) code = compact(a, &s, file, jobs);
 #ifdef PAUCIS_STORE
     store_close(s.store);
 #endif
+    settings_free(&s);
     return code;
 }

@@ -7,9 +7,10 @@
 typedef const paucis_info *list_fn(size_t i);
 
 /* In the order of the words of WORDS_TABLE. */
-static list_fn *const lists[] = {
-    paucis_format_at, paucis_policy_at, paucis_level_at, paucis_form_at,   paucis_strategy_at,
-    price_row,        paucis_option_at, paucis_rule_at,  paucis_kernel_at, family_row};
+static list_fn *const lists[] = {paucis_format_at, paucis_policy_at,   paucis_level_at,
+                                 paucis_form_at,   paucis_strategy_at, price_row,
+                                 paucis_option_at, paucis_rule_at,     paucis_kernel_at,
+                                 family_row,       paucis_tokenizer_at};
 
 /* Good until the next call. */
 const paucis_info *price_row(size_t i) {

@@ -141,6 +141,7 @@ int cmd_man(const struct args *a) {
     man_table(&b, "Formats", WORDS_FORMAT, paucis_format_at);
     man_table(&b, "Policies", WORDS_POLICY, paucis_policy_at);
     man_table(&b, "Strategies", WORDS_STRATEGY, paucis_strategy_at);
+    man_table(&b, "Tokenizers", WORDS_TOKENIZER, paucis_tokenizer_at);
     man_table(&b, "Options by name, for \\-O", WORDS_OPTION, paucis_option_at);
     man_statistics(&b);
     man_ends(&b);

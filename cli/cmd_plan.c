@@ -290,10 +290,11 @@ int cmd_plan(const struct args *a) {
     struct settings s;
     const struct paint *c = read_color(a);
     const char *file;
-    if (!settings_read(&s, a) || !args_file(a, &file)) return EXIT_USAGE;
     struct buf body = {0};
     int code = EXIT_USAGE;
-    if (input_file(file, &body)) code = plan_body(a, &s, c, file ? file : "stdin", &body);
+    if (settings_read(&s, a) && args_file(a, &file) && input_file(file, &body))
+        code = plan_body(a, &s, c, file ? file : "stdin", &body);
     buf_free(&body);
+    settings_free(&s);
     return code;
 }

@@ -78,8 +78,10 @@ void help_command(struct buf *b, const struct command *c) {
     static const struct {
         enum flag_id flag;
         const char *title;
-    } lists[] = {
-        {FLAG_FORMAT, "Formats"}, {FLAG_POLICY, "Policies"}, {FLAG_STRATEGY, "Strategies"}};
+    } lists[] = {{FLAG_FORMAT, "Formats"},
+                 {FLAG_POLICY, "Policies"},
+                 {FLAG_STRATEGY, "Strategies"},
+                 {FLAG_TOKENIZER, "Tokenizers"}};
     unsigned mask = 1u << (c - commands);
     buf_fmt(b, "Usage: paucis %s [OPTIONS]%s%s\n\n", c->name, *c->operand ? " " : "", c->operand);
     wrap(b, c->about, 0, 0);

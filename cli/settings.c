@@ -112,6 +112,33 @@ static bool price_read(struct settings *s, const char *text) {
     return !text || price_find(text, &s->opts.price, &s->price);
 }
 
+/* A name of the library's table, else a file. */
+bool tokenizer_find(const char *name, paucis_tokenizer **out) {
+    paucis_tokenizer *t = *out = NULL;
+    paucis_error e = {PAUCIS_OK, "", 0};
+    struct buf file = {0};
+    bool known = false;
+    for (size_t i = 0; words_at(WORDS_TOKENIZER, i); i++)
+        known = known || strcmp(words_at(WORDS_TOKENIZER, i), name) == 0;
+    if (known)
+        paucis_tokenizer_open(&t, name, NULL, &e);
+    else if (access(name, F_OK) != 0)
+        return known_word(WORDS_TOKENIZER, "tokenizer", name);
+    else if (!input_file(name, &file))
+        return false;
+    else
+        paucis_tokenizer_read(&t, file.data, file.len, NULL, &e);
+    buf_free(&file);
+    if (!t) complain("cannot use '%s' as a tokenizer: %s", name, e.msg);
+    *out = t;
+    return t != NULL;
+}
+
+void settings_free(struct settings *s) {
+    paucis_tokenizer_free((paucis_tokenizer *)(uintptr_t)s->opts.tokenizer);
+    s->opts.tokenizer = NULL;
+}
+
 bool settings_read(struct settings *s, const struct args *a) {
     bool budget = false;
     *s = (struct settings){0};
@@ -147,7 +174,12 @@ bool settings_read(struct settings *s, const struct args *a) {
     s->budget_runs = budget;
     if (a->count[FLAG_PASS_THROUGH]) s->opts.flags |= PAUCIS_PASS_THROUGH;
     if (s->stats) s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
-    return values_fit(&s->opts);
+    if (!values_fit(&s->opts)) return false;
+    paucis_tokenizer *tokenizer = NULL;
+    if (a->value[FLAG_TOKENIZER] && !tokenizer_find(a->value[FLAG_TOKENIZER], &tokenizer))
+        return false;
+    s->opts.tokenizer = tokenizer;
+    return true;
 }
 
 /* ---- what was saved ------------------------------------------------------------------------- */
@@ -241,8 +273,8 @@ static void stats_body(struct buf *b, const struct settings *s, const paucis_sta
     number(b, "bytes_out", st->bytes_out);
     number(b, "tokens_in", st->tokens_in);
     number(b, "tokens_out", st->tokens_out);
-    name(b, "tokenizer", "heuristic");
-    boolean(b, "tokens_exact", false);
+    name(b, "tokenizer", st->tokenizer ? st->tokenizer : "heuristic");
+    boolean(b, "tokens_exact", st->tokens_exact);
     number(b, "messages_in", st->messages_in);
     number(b, "messages_out", st->messages_out);
     number(b, "edits", st->edits);

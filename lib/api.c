@@ -1,5 +1,6 @@
-/* Implements paucis.h but for sessions: checks arguments, runs the stages in order, hands out
- * results. One direction: json -> format -> view -> policy -> check -> write. */
+/* Implements paucis.h, but for sessions and tokens (api_session.c, api_tokens.c): checks arguments,
+ * runs the stages in order, hands out results. One direction: json -> format -> view -> policy ->
+ * check -> write. */
 #include <stdlib.h>
 
 #include "api.h"
@@ -32,6 +33,7 @@ struct paucis_ctx {
     VEC(paucis_edit) plan; /* nothing in it points into the body, which is only borrowed */
     VEC(paucis_part) read; /* as little */
     VEC(char) out;
+    struct token_state tokens;
 };
 
 /* ---- version and errors -------------------------------------------------------------------- */
@@ -84,6 +86,7 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     paucis_ctx *c = *out;
     c->mem = mem;
     c->arena.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
+    c->tokens.run.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
     c->doc.json.memo = &c->doc.memo;
@@ -110,6 +113,7 @@ void paucis_ctx_free(paucis_ctx *c) {
     VEC_FREE(&c->mem, c->read);
     VEC_FREE(&c->mem, c->splices.list);
     VEC_FREE(&c->mem, c->out);
+    paucis__tokens_free(&c->tokens);
     paucis__arena_free(&c->arena);
     struct mem mem = c->mem;
     paucis__mem_resize(&mem, c, sizeof *c, 0);
@@ -208,7 +212,13 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     struct counts counts[MAX_STRATEGIES];
     st->format = v->format->name;
     st->messages_in = st->messages_out = v->order.count;
-    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_in = st->tokens_out = paucis__count_tokens(v);
+    paucis_counts tokens;
+    if (s->flags & PAUCIS_WITH_TOKENS) {
+        PAUCIS_TRY(paucis__tokens_view(&c->tokens, v, s, o, &tokens));
+        st->tokens_in = st->tokens_out = tokens.tokens;
+        st->tokenizer = tokens.tokenizer;
+        st->tokens_exact = tokens.exact;
+    }
     bool all = s->flags & PAUCIS_WITH_BREAKS;
     if (settings_edit(s) || all) {
         PAUCIS_TRY(paucis__check_run(&c->check, v, all ? CHECK_ALL : CHECK_SHALLOW));
@@ -230,7 +240,10 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     st->bytes_out = c->splices.size;
     st->messages_out = v->order.count;
     st->first_changed_byte = paucis__write_first_change(&c->doc.json, &c->splices);
-    if (s->flags & PAUCIS_WITH_TOKENS) st->tokens_out = paucis__count_tokens(v);
+    if (s->flags & PAUCIS_WITH_TOKENS) {
+        PAUCIS_TRY(paucis__tokens_view(&c->tokens, v, s, o, &tokens));
+        st->tokens_out = tokens.tokens;
+    }
     return PAUCIS_OK;
 }
 
@@ -566,6 +579,21 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (!err && with) err = api_compare(c, &s, with, e);
     if (!err) err = api_give_breaks(c, breaks, nbreaks);
     return err && !e->code ? api_fail(e, err, paucis_err_text(err)) : err;
+}
+
+/* ---- for api_tokens.c ---------------------------------------------------------------------- */
+
+struct token_state *paucis__api_tokens(paucis_ctx *c) {
+    return &c->tokens;
+}
+
+paucis_err paucis__api_view(paucis_ctx *c, const struct settings *s, const char *in, size_t n,
+                            struct view **v, paucis_error *e) {
+    c->plan.count = 0;
+    paucis__arena_reset(&c->arena);
+    PAUCIS_TRY(api_read(c, &c->doc, s, in, n, e));
+    *v = &c->doc.view;
+    return PAUCIS_OK;
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */

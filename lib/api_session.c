@@ -3,6 +3,7 @@
 #include "core/os.h"
 #include "limits.h"
 #include "plan/settings.h"
+#include "stable/budget.h"
 #include "stable/items.h"
 
 struct paucis_session {
@@ -13,6 +14,7 @@ struct paucis_session {
     VEC(struct span) texts;
     struct item_set calls; /* ids of calls: their part, plus 1 */
     uint64_t bytes;        /* as they came */
+    bool failed;           /* memory ran out: of no further use */
 };
 
 static paucis_err session_text(void *ud, size_t part, struct span *out) {
@@ -97,17 +99,7 @@ static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
     return PAUCIS_OK;
 }
 
-paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
-    static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
-    static const char *const kinds[] = {"text",  "call",   "result", "thinking",
-                                        "media", "opaque", NULL};
-    if (!s || !p || (!p->text && p->text_len) || (!p->id && p->id_len)) return PAUCIS_E_ARG;
-    size_t role = place(p->role, roles), kind = place(p->kind, kinds);
-    if (!roles[role] || !kinds[kind]) return PAUCIS_E_ARG;
-    size_t next = s->fold.messages;
-    if (p->message != next && p->message + 1 != next) return PAUCIS_E_ARG;
-    if (next >= PAUCIS_MAX_MESSAGES || p->text_len > PAUCIS_MAX_BODY - s->bytes)
-        return PAUCIS_E_LIMIT;
+static paucis_err session_part(paucis_session *s, const paucis_part *p, size_t role, size_t kind) {
     if (!VEC_ROOM(&s->mem, s->texts, 1)) return PAUCIS_E_NOMEM;
     struct fold_part part = {.message = (uint32_t)p->message,
                              .role = (uint8_t)role,
@@ -119,6 +111,7 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
     if (kind == PART_MEDIA || kind == PART_OPAQUE) part.len = 0; /* as paucis_compact has it */
     if (!(p->flags & PAUCIS_PART_FIXED)) part.flags |= FOLD_OPEN;
     if (p->flags & PAUCIS_PART_ERROR) part.flags |= FOLD_ERROR;
+    if (kind == PART_THINKING && s->fold.limits.bound) part.flags |= FOLD_BOUND;
     struct span text = session_copy(s, p->text, p->text_len);
     if (!text.at || !part.id.at || !part.name.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(session_pair(s, &part));
@@ -128,12 +121,32 @@ paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
     return PAUCIS_OK;
 }
 
+paucis_err paucis_session_add(paucis_session *s, const paucis_part *p) {
+    static const char *const roles[] = {"system", "user", "assistant", "tool", NULL};
+    static const char *const kinds[] = {"text",  "call",   "result", "thinking",
+                                        "media", "opaque", NULL};
+    if (!s || !p || (!p->text && p->text_len) || (!p->id && p->id_len) || (!p->name && p->name_len))
+        return PAUCIS_E_ARG;
+    size_t role = place(p->role, roles), kind = place(p->kind, kinds);
+    if (!roles[role] || !kinds[kind]) return PAUCIS_E_ARG;
+    size_t next = s->fold.messages;
+    if (p->message != next && (!next || p->message != next - 1)) return PAUCIS_E_ARG;
+    if (next >= PAUCIS_MAX_MESSAGES || p->text_len > PAUCIS_MAX_BODY - s->bytes)
+        return PAUCIS_E_LIMIT;
+    paucis_err err = s->failed ? PAUCIS_E_NOMEM : session_part(s, p, role, kind);
+    s->failed = err != PAUCIS_OK;
+    return err;
+}
+
 paucis_err paucis_session_request(paucis_session *s, paucis_step *step) {
     if (!s || !step) return PAUCIS_E_ARG;
-    *step = (paucis_step){.cut = SIZE_MAX, .budget_met = 1};
-    PAUCIS_TRY(paucis__fold_request(&s->fold, true));
+    *step = (paucis_step){.cut = SIZE_MAX};
+    paucis_err err = s->failed ? PAUCIS_E_NOMEM : paucis__fold_request(&s->fold, true);
+    s->failed = err != PAUCIS_OK;
+    if (err) return err;
     const struct fold *f = &s->fold;
     step->changes = f->changed.count;
+    step->budget_met = paucis__budget_is_met(f);
     step->bytes_in = s->bytes;
     if (f->cut.part != SIZE_MAX) {
         step->cut = f->parts.at[f->cut.part].message;
@@ -147,7 +160,7 @@ paucis_err paucis_session_request(paucis_session *s, paucis_step *step) {
 
 paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out) {
     static const char *const forms[] = {"full", "reference", "capped", "short", "marker", "gone"};
-    if (!s || !out || i >= s->fold.changed.count) return PAUCIS_E_ARG;
+    if (!s || !out || s->failed || i >= s->fold.changed.count) return PAUCIS_E_ARG;
     size_t part = s->fold.changed.at[i];
     const struct fold_part *p = &s->fold.parts.at[part];
     struct span text = p->form == FORM_FULL ? s->texts.at[part] : p->now;

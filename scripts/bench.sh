@@ -54,4 +54,6 @@ fi
 "$dir/bench" --seconds "${BENCH_SECONDS:-20}" "$@"
 case " $* " in *' --json '*) exit 0 ;; esac
 echo
-exec python3 bench/batch.py build/paucis "$dir/$name.jsonl"
+python3 bench/batch.py build/paucis "$dir/$name.jsonl"
+cc -O2 -std=c11 -Iinclude bench/tokens/tokens.c build/libpaucis.a -o "$dir/tokens"
+exec python3 bench/tokens/tokens.py "$dir/tokens" build/paucis "$dir/$name.jsonl" "$PWD/$peers/node_modules"

@@ -17,15 +17,18 @@ echo "$(wc -c <"$body") bytes"
 say "\$ paucis check $body"
 "$paucis" check "$body" && echo "valid: no rule of its format is broken"
 
-say "\$ paucis plan -p classic --human $body"
-"$paucis" plan -p classic --human "$body"
+say "\$ paucis plan --human $body"
+"$paucis" plan --human "$body"
 
-say "\$ paucis compact -p classic --stats $body"
-"$paucis" compact -p classic --stats="$out/stats" "$body" >"$out/shorter.json"
+say "\$ paucis compact --stats $body"
+"$paucis" compact --stats="$out/stats" "$body" >"$out/shorter.json"
 cat "$out/stats"
 
 say "\$ paucis check --before $body shorter.json"
 "$paucis" check --before "$body" "$out/shorter.json" && echo "still valid: nothing was broken"
+
+say "\$ paucis replay: the whole session, request by request, with a prompt cache"
+"$paucis" replay --min-messages 10 --policy none,classic,stable,mask:10 "$body" | sed -n '4,8p'
 
 say "\$ paucis compact -p none $body"
 "$paucis" compact -p none "$body" >"$out/same.json"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, MAX_COMPLAINTS = 10 };
 
 struct work {
     struct results *r;
@@ -86,6 +86,7 @@ static void find_course(struct work *w) {
     trace_free(&t);
     jdoc_free(&doc);
     paucis_ctx_free(ctx);
+    tokens_end();
     w->longest = NULL;
 }
 
@@ -96,11 +97,13 @@ static bool one_session(struct work *w, char *line, size_t len, const char *name
     const char *why = "";
     bool ok = trace_load(&t, line, len, ctx, doc, &why);
     bool enough = ok && t.nmsgs >= w->min_messages;
-    if (!ok && !w->quiet) complain("'%s' line %llu: %s", name, (unsigned long long)number, why);
     if (enough) run_policies(w->r, &t, doc, ctx, row);
     pthread_mutex_lock(&w->lock);
     if (enough && w->wants_course) keep_longest(w, &t, len, row->order);
+    if (!ok && !w->quiet && w->r->bad < MAX_COMPLAINTS)
+        complain("'%s' line %llu: %s", name, (unsigned long long)number, why);
     w->r->bad += !ok;
+    if (!ok && !w->quiet && w->r->bad == MAX_COMPLAINTS) complain("and more like this");
     w->r->too_short += ok && !enough;
     pthread_mutex_unlock(&w->lock);
     trace_free(&t);
@@ -137,6 +140,7 @@ static void *thread(void *ud) {
     }
     jdoc_free(&doc);
     paucis_ctx_free(ctx);
+    tokens_end();
     return NULL;
 }
 
@@ -263,8 +267,14 @@ int cmd_replay(const struct args *a) {
     struct work w = {.r = &r};
     unsigned jobs = 1;
     int code = EXIT_USAGE;
-    if (read_options(&w, a, &jobs) && run_all(&w, jobs)) code = report(a, &w);
+    const char *name = a->value[FLAG_TOKENIZER];
+    paucis_tokenizer *tokenizer = NULL;
+    r.tokens = name ? name : "characters/4";
+    bool counts = (!name || tokenizer_find(name, &tokenizer)) && tokens_by(tokenizer);
+    if (counts && read_options(&w, a, &jobs) && run_all(&w, jobs)) code = report(a, &w);
     free(w.longest);
     results_free(&r);
+    tokens_free();
+    paucis_tokenizer_free(tokenizer);
     return code;
 }

@@ -34,6 +34,29 @@ static bool feed_ready(struct feed *f, char **line, size_t *len, uint64_t *numbe
     return true;
 }
 
+/* Does a body begin here that goes on in the next lines? One a line ends where it began. */
+static bool is_spread(const char *text, size_t n) {
+    while (n && (text[n - 1] == ' ' || text[n - 1] == '\r' || text[n - 1] == '\t')) n--;
+    return n && (text[n - 1] == '{' || text[n - 1] == '[' || text[n - 1] == ',');
+}
+
+/* The rest of the file behind its first line, as one body. */
+static bool feed_rest(struct feed *f, char **line, size_t *len, bool *failed) {
+    struct buf all = {0};
+    const char *text;
+    size_t n, end;
+    buf_add(&all, *line, *len);
+    while (lines_next(&f->lines, &text, &n, &end, failed)) {
+        buf_str(&all, "\n");
+        buf_add(&all, text, n);
+    }
+    free(*line);
+    if (*failed || all.failed) return *failed = true, buf_free(&all), false;
+    *line = all.data;
+    *len = all.len;
+    return true;
+}
+
 bool feed_next(struct feed *f, char **line, size_t *len, const char **name, uint64_t *number,
                bool *failed) {
     const char *text;
@@ -50,6 +73,7 @@ bool feed_next(struct feed *f, char **line, size_t *len, const char **name, uint
             memcpy(*line, text, n);
             *len = n;
             *number = f->line;
+            if (first && is_spread(text, n)) return feed_rest(f, line, len, failed);
             if (!first || !log_begins(text, n)) return true;
             bool ok = log_read(&f->lines, *line, n, *name, &f->ready, &f->nready);
             free(*line);

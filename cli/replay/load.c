@@ -15,17 +15,11 @@ static const char *const kind_names[] = {
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-uint64_t tokens_of(struct str text) { return (utf8_count(text) + 3) / 4; }
-
-uint64_t tokens_of_prefix(struct str text, size_t bytes) {
-    return utf8_count((struct str){text.at, bytes}) / 4;
-}
-
 /* ---- forms ---------------------------------------------------------------------------------- */
 
 static void form_fill(struct form *f, struct str text) {
     f->text = text;
-    f->tokens = tokens_of(text);
+    f->tokens = bill_tokens(text);
     f->hash = hash_text(text);
 }
 

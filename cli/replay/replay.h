@@ -155,9 +155,14 @@ struct trace {
     uint64_t *before; /* by message: tokens of those in front of it */
 };
 
-/* The tokens of a text, and of its first so many bytes: what bytes/4 means is said here only. */
-uint64_t tokens_of(struct str text);
-uint64_t tokens_of_prefix(struct str text, size_t bytes);
+/* ---- tokens.c ---- */
+
+uint64_t tokens_of(struct str text);                        /* a quarter of the characters */
+uint64_t bill_tokens(struct str text);                      /* what the bill counts */
+uint64_t bill_tokens_prefix(struct str text, size_t bytes); /* of its first so many bytes */
+bool tokens_by(const paucis_tokenizer *t);                  /* NULL: as above. False: no memory */
+void tokens_end(void);                                      /* for each thread that counted */
+void tokens_free(void);
 
 /* Takes the line, which must be malloced. False: not understood, why says so (static). */
 bool trace_load(struct trace *t, char *line, size_t len, paucis_ctx *ctx, struct jdoc *doc,
@@ -350,6 +355,7 @@ struct results {
     struct trace_row *rows;
     size_t nrows, rows_cap;
     uint64_t too_short, bad;
+    const char *tokens; /* what the bill counts: a tokenizer's name, or "characters/4" */
     struct str *agents; /* by name */
     size_t nagents, agents_cap;
     struct summary *summaries; /* [policy * nprices + price] */

@@ -116,9 +116,11 @@ static void billed_json(struct buf *b, const struct results *r) {
 
 void report_json(struct buf *b, const struct results *r, enum detail detail) {
     buf_fmt(b,
-            "{\"schema\":1,\"tokens\":\"characters/4\",\"sessions\":%zu,\"too_short\":%" PRIu64
-            ",\"not_understood\":%" PRIu64 ",\"prices_as_of\":",
+            "{\"schema\":1,\"sessions\":%zu,\"too_short\":%" PRIu64 ",\"not_understood\":%" PRIu64
+            ",\"tokens\":",
             r->nrows, r->too_short, r->bad);
+    json_cstr(b, r->tokens);
+    buf_str(b, ",\"prices_as_of\":");
     json_cstr(b, paucis_prices_as_of());
     billed_json(b, r);
     buf_str(b, ",\"prices\":[");

@@ -163,7 +163,8 @@ void report_table(struct buf *b, const struct results *r, bool more) {
             match_table(b, r, k, more);
         }
     }
-    buf_str(b,
-            "\nIn per cent of none; +r: a re-read is charged where a needed span was lost. "
-            "* best of its settings.\n");
+    buf_fmt(b,
+            "\nIn per cent of none, tokens by %s; +r: a re-read is charged where a needed span was "
+            "lost. * best of its settings.\n",
+            r->tokens);
 }

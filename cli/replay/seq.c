@@ -127,7 +127,7 @@ static void compare(const struct seq *s, struct step *out) {
     while ((a = cursor_next(&was)) && (b = cursor_next(&now))) {
         if (!form_same(a, b)) {
             out->differs = true;
-            out->same += tokens_of_prefix(b->text, common_bytes(a->text, b->text));
+            out->same += bill_tokens_prefix(b->text, common_bytes(a->text, b->text));
             out->behind = 1;
             while (out->behind < BEHIND_MAX && cursor_next(&now)) out->behind++;
             return;

@@ -124,6 +124,10 @@ typedef struct paucis_opts {
     size_t nkv;
     paucis_log_fn *log; /* NULL = silent */
     void *log_ud;
+    /* What counts tokens for statistics and paucis_count; NULL = the one of the model that the body
+     * names, if it is built in, else "heuristic". Decisions never depend on it. */
+    const struct paucis_tokenizer *tokenizer;
+    struct paucis_memo *memo; /* remembers counts; NULL = none */
     paucis_handle_fn *handle; /* NULL = markers name no handles */
     void *handle_ud;
     const char *level;                /* "safe", "balanced", "deep"; NULL = balanced */
@@ -177,10 +181,12 @@ typedef struct paucis_stats {
     uint64_t breaks; /* rules the input breaks; all are counted only with PAUCIS_WITH_BREAKS */
     uint64_t dedup_hits, snippet_hits, total_bytes_saved;    /* classic strategies */
     uint64_t original_tokens, final_tokens, elided_messages; /* compact_to_budget */
-    uint64_t peak_alloc; /* most memory the context ever held, beside the body */
-    uint64_t cuts;       /* stable: rewrites of sent history so far */
-    uint32_t cut_now;    /* 1 if this request makes one */
-    uint32_t render;     /* number of this version's way of rendering */
+    uint64_t peak_alloc;   /* most memory the context ever held, beside the body */
+    const char *tokenizer; /* static name, or the tokenizer's; NULL if no tokens were counted */
+    uint64_t tokens_exact; /* 1 if the token counts are no estimates */
+    uint64_t cuts;         /* stable: rewrites of sent history so far */
+    uint32_t cut_now;      /* 1 if this request makes one */
+    uint32_t render;       /* number of this version's way of rendering */
 } paucis_stats;
 
 /* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed
@@ -311,7 +317,8 @@ PAUCIS_API void paucis_session_free(paucis_session *s); /* NULL is fine */
 /* Parts come in order; a part belongs to the message of the last one or begins the next. */
 PAUCIS_API paucis_err paucis_session_add(paucis_session *s, const paucis_part *part);
 
-/* A request is made of all parts so far. On NOMEM the session is of no further use. */
+/* A request is made of all parts so far. Once one of these has said NOMEM they all do: the session
+ * is of no further use. */
 PAUCIS_API paucis_err paucis_session_request(paucis_session *s, paucis_step *step);
 PAUCIS_API paucis_err paucis_session_change(const paucis_session *s, size_t i, paucis_change *out);
 
@@ -339,6 +346,65 @@ PAUCIS_API paucis_err paucis_check(paucis_ctx *ctx, const char *in, size_t n,
                                    const paucis_opts *opts, const paucis_check_with *with,
                                    const paucis_break **breaks, size_t *nbreaks, paucis_error *e);
 
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* A tokenizer never changes once it is open: any number of contexts and threads may share one. It
+ * must outlive the calls that use it. */
+typedef struct paucis_tokenizer paucis_tokenizer;
+
+/* One of paucis_tokenizer_at by name. Errors: ARG, NOMEM. */
+PAUCIS_API paucis_err paucis_tokenizer_open(paucis_tokenizer **out, const char *name,
+                                            const paucis_alloc *alloc, paucis_error *e);
+/* A Hugging Face tokenizer.json, which is only read during the call. What cannot be reproduced
+ * exactly is refused with the reason. Errors: ARG, NOMEM, LIMIT, PARSE, FORMAT. */
+PAUCIS_API paucis_err paucis_tokenizer_read(paucis_tokenizer **out, const char *json, size_t n,
+                                            const paucis_alloc *alloc, paucis_error *e);
+PAUCIS_API void paucis_tokenizer_free(paucis_tokenizer *t); /* NULL is fine */
+PAUCIS_API const char *paucis_tokenizer_name(const paucis_tokenizer *t);
+PAUCIS_API int paucis_tokenizer_is_exact(const paucis_tokenizer *t);
+/* The name of the tokenizer that a model has, by the model's name; NULL if it is not known. */
+PAUCIS_API const char *paucis_tokenizer_of_model(const char *model, size_t n);
+
+/* Counts of texts by content, so that in a session only what is new is counted. Takes about 32
+ * bytes an entry, never grows, may be shared by any number of contexts and threads; entries are
+ * found by a hash with a secret key. Errors: ARG, NOMEM. */
+typedef struct paucis_memo paucis_memo;
+PAUCIS_API paucis_err paucis_memo_new(paucis_memo **out, size_t entries, const paucis_alloc *alloc);
+PAUCIS_API void paucis_memo_free(paucis_memo *m); /* NULL is fine */
+
+/* Tokens of a plain text, any bytes; names of special tokens count as text. ids may be NULL; else
+ * *ids are the context's, *tokens of them, and only an exact tokenizer has any. Errors: ARG,
+ * NOMEM. */
+PAUCIS_API paucis_err paucis_count_text(paucis_ctx *ctx, const char *text, size_t n,
+                                        const paucis_opts *opts, uint64_t *tokens,
+                                        const uint32_t **ids, paucis_error *e);
+
+typedef struct paucis_part_count {
+    size_t message;   /* place in the view; SIZE_MAX: outside of all messages */
+    const char *role; /* of that message, or NULL */
+    const char *kind; /* as in paucis_edit, or "frame" (what a provider adds) or "tools" */
+    const char *tool; /* the tool's name in calls and results, NUL-terminated; else NULL */
+    uint64_t tokens;
+    uint64_t bytes; /* of decoded text */
+} paucis_part_count;
+
+typedef struct paucis_counts {
+    uint32_t size;                  /* set by the caller before the call */
+    uint32_t exact;                 /* 1: an exact tokenizer, and no media */
+    const char *format;             /* static name */
+    const char *tokenizer;          /* its name */
+    uint64_t tokens;                /* of all parts */
+    uint64_t upper;                 /* for a budget: at most so many, in 95 of 100 cases */
+    uint64_t bytes;                 /* of decoded text */
+    uint64_t bytes_tokenized;       /* of these, what the memo did not know */
+    const paucis_part_count *parts; /* the context's, in the body's order */
+    size_t nparts;
+} paucis_counts;
+
+/* Tokens of a request, part by part. Errors: ARG, NOMEM, LIMIT, PARSE, FORMAT. */
+PAUCIS_API paucis_err paucis_count(paucis_ctx *ctx, const char *in, size_t n,
+                                   const paucis_opts *opts, paucis_counts *out, paucis_error *e);
+
 /* ---- tables -------------------------------------------------------------------------------- */
 
 typedef struct paucis_info {
@@ -356,6 +422,7 @@ PAUCIS_API const paucis_info *paucis_form_at(size_t i); /* what a shortened resu
 PAUCIS_API const paucis_info *paucis_option_at(size_t i);
 PAUCIS_API const paucis_info *paucis_rule_at(size_t i);
 PAUCIS_API const paucis_info *paucis_kernel_at(size_t i); /* vector code this machine can run */
+PAUCIS_API const paucis_info *paucis_tokenizer_at(size_t i);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,7 @@ enum bedrock_block {
     BEDROCK_DOCUMENT,
     BEDROCK_MEDIA,
     BEDROCK_KEPT, /* known, and not to be touched */
+    BEDROCK_MARK,
     BEDROCK_FIXED /* the same, and its unit stays too */
 };
 
@@ -30,7 +31,7 @@ static const struct word bedrock_blocks[] = {
     {WORD("document"), BEDROCK_DOCUMENT, 0},
     {WORD("video"), BEDROCK_MEDIA, 0},
     {WORD("audio"), BEDROCK_MEDIA, 0},
-    {WORD("cachePoint"), BEDROCK_KEPT, 0},
+    {WORD("cachePoint"), BEDROCK_MARK, 0},
     {WORD("guardContent"), BEDROCK_KEPT, 0},
     {WORD("citationsContent"), BEDROCK_KEPT, 0},
     {WORD("searchResult"), BEDROCK_KEPT, 0},
@@ -107,6 +108,7 @@ static void bedrock_block(struct view *v, size_t block) {
     case BEDROCK_DOCUMENT:
     case BEDROCK_MEDIA: paucis__view_part(v, PART_MEDIA, block, 0); break;
     case BEDROCK_KEPT: paucis__view_part(v, PART_OPAQUE, block, 0); break;
+    case BEDROCK_MARK: paucis__view_part(v, PART_OPAQUE, block, PART_MARK); break;
     default: shape_opaque(v, block);
     }
     if (!v->failed && data && paucis__json_has_twins(v->j, data))

@@ -140,7 +140,8 @@ bool paucis__check_is_bound(struct view *v) {
     size_t thinking = json_get(j, 0, "thinking");
     if (!thinking) thinking = get(j, json_get(j, 0, "additionalModelRequestFields"), "thinking");
     size_t wish = get(j, get(j, thinking, "block_binding"), "prefix_mismatch_behavior");
-    if (string_or_none(j, wish) && json_is(j, wish, "error")) return true;
+    v->strict = string_or_none(j, wish) && json_is(j, wish, "error");
+    if (v->strict) return true;
     if (string_or_none(j, wish) && json_is(j, wish, "drop_block")) return false;
     struct span name = paucis__body_model(v);
     if (!name.len) return v->model_elsewhere; /* wrongly saying no would cost the request */

@@ -54,9 +54,35 @@ static size_t freeze_new(struct view *v, const struct check *came, const struct 
     return fresh;
 }
 
-static void freeze_broken(struct view *v, const struct check *c) {
-    for (size_t i = 0; i < c->breaks.count; i++)
-        if (c->breaks.at[i].message != NO_INDEX) view_freeze(v, c->breaks.at[i].message);
+/* Rules about the present request: its last message and current loop, its cache marks, tools and
+ * settings. What breaks them now may not have broken them one request ago, and the stable policy
+ * must not decide otherwise about what it has sent. */
+static bool is_about_present(const char *rule) {
+    static const char *const rules[] = {"B-R12", "B-R17", "B-R19", "B-R20", "B-R21",
+                                        "B-R32", "D-R4",  "D-R10", "E-R3"};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(rule, rules[i])) return true;
+    return false;
+}
+
+static void freeze_broken(struct view *v, const struct check *c, const struct settings *s) {
+    for (size_t i = 0; i < c->breaks.count; i++) {
+        const struct break_ *b = &c->breaks.at[i];
+        if (b->message == NO_INDEX || (settings_fold(s) && is_about_present(b->rule))) continue;
+        view_freeze(v, b->message);
+    }
+}
+
+/* Tokens of tools and settings, at most: three eighths of their bytes. */
+static uint64_t tokens_beside(const struct view *v) {
+    size_t bytes = v->j->size;
+    for (size_t i = 0; i < v->from_body; i++) {
+        const struct message *m = view_message(v, i);
+        if (!(m->flags & MESSAGE_TOP)) break;
+        bytes -= json_to(v->j, m->last) - json_from(v->j, m->node);
+    }
+    if (v->list) bytes -= json_to(v->j, v->list) - json_from(v->j, v->list);
+    return (uint64_t)bytes * 3 / 8;
 }
 
 paucis_err paucis__run(struct view *v, struct check *came, struct check *now, struct fold *fold,
@@ -64,11 +90,12 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now, st
     /* Somebody who wants the breaks counted gets the same result as somebody who does not. */
     if (came->depth != CHECK_SHALLOW) PAUCIS_TRY(paucis__check_run(came, v, CHECK_SHALLOW));
     bool hopeless = came->total > PAUCIS_MAX_BREAKS;
-    freeze_broken(v, came);
+    freeze_broken(v, came, s);
     paucis__check_sort_by_message(came);
     v->bound = paucis__check_is_bound(v);
     v->no_grow = !s->common[COMMON_GROW] || settings_fold(s);
     s->stable.budget = s->budget;
+    s->stable.fixed = tokens_beside(v);
     s->stable.leave = s->policy && s->policy->leave;
     if (!s->stable.price) s->stable.price = paucis__body_price(v);
     paucis__edit_settle(v);
@@ -85,7 +112,7 @@ paucis_err paucis__run(struct view *v, struct check *came, struct check *now, st
         if (came->depth == CHECK_ALL) continue;
         PAUCIS_TRY(paucis__check_run(came, v, CHECK_ALL));
         hopeless = hopeless || came->total > PAUCIS_MAX_BREAKS;
-        freeze_broken(v, came);
+        freeze_broken(v, came, s);
         paucis__check_sort_by_message(came);
     }
     v->locked = true; /* no edit, but the counts still say how large the body is */

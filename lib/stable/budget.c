@@ -27,9 +27,7 @@ static bool is_low(const struct fold *f) {
 }
 
 /* May a forced cut touch this part? Not before thinking that must stay. */
-static bool is_in_reach(const struct fold *f, size_t part) {
-    return f->parts.at[part].leaf >= f->floor;
-}
+static bool is_in_reach(const struct fold *f, size_t part) { return part >= f->floor; }
 
 static bool is_open_result(const struct fold_part *p) {
     return p->kind == PART_RESULT && (p->flags & FOLD_OPEN) && p->form != FORM_GONE;

@@ -8,7 +8,9 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/kind_json.h"
 #include "stable/never.h"
+#include "stable/noise.h"
 #include "stable/supersede.h"
 
 #include <string.h>
@@ -16,6 +18,8 @@
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
 #define MAX_REFERENCE_ID 128
+#define MAX_WAIT 64      /* messages: superseded results wait no longer, whatever the window */
+#define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
 static int64_t rewrite_price(const struct fold *f) {
     return (int64_t)f->limits.price.write - (int64_t)f->limits.price.read;
@@ -26,13 +30,13 @@ static int64_t size_now(const struct fold_part *p) {
     return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
 }
 
-static bool is_bound(const struct fold *f, const struct fold_part *p) {
-    return f->limits.bound && p->kind == PART_THINKING && p->form != FORM_GONE;
+static bool is_bound(const struct fold_part *p) {
+    return (p->flags & FOLD_BOUND) && p->form != FORM_GONE;
 }
 
 /* Bound thinking that a cut before it removes. */
 static bool goes_with_cut(const struct fold *f, const struct fold_part *p) {
-    return is_bound(f, p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
+    return is_bound(p) && (p->flags & FOLD_OPEN) && !f->limits.keep_thinking;
 }
 
 static bool has_reach(const struct fold *f) {
@@ -60,6 +64,11 @@ static void set_candidate(struct fold *f, size_t leaf, bool is) {
     paucis__rent_candidate(&f->rent, leaf, is);
 }
 
+/* The first leaf that may be the place of a cut. */
+static size_t floor_leaf(const struct fold *f) {
+    return f->floor ? f->parts.at[f->floor - 1].leaf : 0; /* bound thinking is no leaf itself */
+}
+
 /* Keeps the sums right after a part's form or flags have changed. */
 static void sum_up(struct fold *f, size_t part, int64_t size_before) {
     struct fold_part *p = &f->parts.at[part];
@@ -74,9 +83,9 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* ---- adding -------------------------------------------------------------------------------- */
 
 /* May this part ever take another form? */
-static bool may_be_cut(const struct fold *f, const struct fold_part *p) {
+static bool may_be_cut(const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
-    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !f->limits.bound);
+    return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
 
 static paucis_err add_leaf(struct fold *f, size_t part) {
@@ -103,7 +112,7 @@ static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bo
 static void begin_loop(struct fold *f) {
     for (size_t i = f->loop; f->limits.bound && i < f->parts.count; i++) {
         const struct fold_part *p = &f->parts.at[i];
-        if (!is_bound(f, p)) continue;
+        if (!is_bound(p)) continue;
         int64_t change = thinking_gain(f, p, false) - thinking_gain(f, p, true);
         gain_add(f, 0, leaves_to(f, i), 0, change);
     }
@@ -118,8 +127,8 @@ static paucis_err add_bound(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     if (!VEC_ROOM(f->mem, f->thoughts, 1)) return PAUCIS_E_NOMEM;
     bool stays = !goes_with_cut(f, p);
-    if (stays) f->hard_floor = f->leaves.count;
-    if (stays || f->loop_first == p->message) f->floor = f->leaves.count;
+    if (stays) f->hard_floor = part + 1;
+    if (stays || f->loop_first == p->message) f->floor = part + 1;
     if (!stays) f->thoughts.at[f->thoughts.count++] = (uint32_t)part;
     gain_add(f, 0, f->leaves.count, 0, thinking_gain(f, p, true));
     return PAUCIS_OK;
@@ -140,7 +149,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
         !sums_append(&f->again, f->mem, 0))
         return PAUCIS_E_NOMEM;
     size_t i = f->parts.count;
-    if (part->role == ROLE_USER && part->kind != PART_RESULT) begin_loop(f);
+    if (part->role == ROLE_USER && part->kind != PART_RESULT && part->kind != PART_OPAQUE)
+        begin_loop(f);
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
@@ -151,8 +161,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     p->leaf = (uint32_t)f->leaves.count;
     PAUCIS_TRY(exclude(f, p));
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
-    if (may_be_cut(f, p)) PAUCIS_TRY(add_leaf(f, i));
-    if (is_bound(f, p)) PAUCIS_TRY(add_bound(f, i));
+    if (may_be_cut(p)) PAUCIS_TRY(add_leaf(f, i));
+    if (is_bound(p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
     f->size += size_now(p);
     f->raw += size_now(p);
@@ -196,17 +206,23 @@ static void end_rent(struct fold *f, size_t part) {
     sum_up(f, part, size_now(p));
 }
 
-/* References to a text that is whole no more. They stand behind it and are old themselves. */
+/* References to a text that is whole no more: old ones say so, in the window the text is back. */
 static paucis_err retell(struct fold *f, size_t part) {
+    static const char reason[] = "what it repeats was cut";
     uint32_t next;
     for (uint32_t i = f->parts.at[part].refers; i != NO_INDEX; i = next) {
         next = f->parts.at[i].chain;
         if (f->parts.at[i].form != FORM_REFERENCE) continue;
+        if (i >= f->aged) {
+            f->parts.at[i].refers = NO_INDEX;
+            PAUCIS_TRY(paucis__fold_take(f, i, FORM_FULL, SPAN(""), reason));
+            continue;
+        }
         struct span text =
             paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
                           f->parts.at[part].id, f->parts.at[i].len, 0);
         if (!text.at) return PAUCIS_E_NOMEM;
-        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, "what it repeats was cut"));
+        PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, reason));
     }
     f->parts.at[part].refers = NO_INDEX;
     return PAUCIS_OK;
@@ -218,7 +234,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
     end_rent(f, part);
-    if (is_bound(f, p) && form == FORM_GONE)
+    if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
     int64_t before = size_now(p);
     p->form = (uint8_t)form;
@@ -301,13 +317,23 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     return PAUCIS_OK;
 }
 
+/* Noise goes from what a program has printed. In a file every byte may be meant. */
+static paucis_err clean(struct fold *f, struct form_text *t) {
+    if (!t->is_result || t->tool == TOOL_READ || !paucis__has_noise(t->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, t->text.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    t->text = span_of(copy, paucis__strip_noise(t->text, copy));
+    return PAUCIS_OK;
+}
+
 paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
     const struct fold_part *p = &f->parts.at[part];
     *out = (struct form_text){.part = part,
                               .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
                               .failed = p->flags & FOLD_ERROR,
                               .tool = p->tool};
-    return f->source.text(f->source.ud, part, &out->text);
+    PAUCIS_TRY(f->source.text(f->source.ud, part, &out->text));
+    return clean(f, out);
 }
 
 static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
@@ -323,6 +349,7 @@ static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
     const char *legend = f->forms.kind->legend;
     size_t n = legend ? strlen(legend) : 0;
     if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
     char *copy = paucis__arena_alloc(f->arena, n + text->len);
     if (!copy) return PAUCIS_E_NOMEM;
     memcpy(copy, legend, n);
@@ -343,11 +370,17 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
     return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
 }
 
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+}
+
 /* A new result may make an earlier one out of date. */
 static paucis_err outdate(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     size_t older;
-    if (p->flags & FOLD_ERROR) return PAUCIS_OK;
+    if (!answers_again(p)) return PAUCIS_OK;
     PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
     if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
         return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
@@ -355,35 +388,39 @@ static paucis_err outdate(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Shows a new text to the forms, and a call to the table of tools. */
-static paucis_err show(struct fold *f, size_t part) {
+/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
+ * for at all. */
+static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     struct fold_part *p = &f->parts.at[part];
-    struct form_text t;
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
         return PAUCIS_OK;
     if (p->kind == PART_RESULT && p->mate < part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
     }
-    if (!f->forms.kind->born || part < f->head_parts) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, t));
     if (p->kind == PART_CALL) {
-        p->tool = (uint8_t)paucis__tool_of(p->name, t.text);
-        p->subject = paucis__subject_of(p->name, t.text);
+        p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
+        p->subject = paucis__subject_of(p->name, t->text);
     }
-    return f->forms.kind->born(&f->forms, &t);
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, t) : PAUCIS_OK;
 }
 
 static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     struct fold_part *p = &f->parts.at[part];
-    PAUCIS_TRY(show(f, part));
+    struct form_text t = {0};
+    PAUCIS_TRY(show(f, part, &t));
     if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
     uint32_t twin = NO_INDEX;
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
+    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (t.text.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);
-    return most && p->len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */
@@ -436,6 +473,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
 static paucis_err become_stale(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     bool shorter = true;
+    if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
     else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
@@ -473,7 +511,8 @@ static paucis_err age_outdated(struct fold *f) {
         bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
                      (p->form != FORM_FULL && p->form != FORM_CAPPED);
         if (fixed) continue;
-        if (f->messages - p->message <= f->limits.window / 2 || p->message >= f->requested) {
+        uint64_t half = f->limits.window < MAX_WAIT ? f->limits.window / 2 : MAX_WAIT;
+        if (f->messages - p->message <= half || p->message >= f->requested) {
             f->outdated.at[waiting++] = (uint32_t)part;
             continue;
         }
@@ -495,7 +534,7 @@ static paucis_err age(struct fold *f) {
     for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
          f->aged_thinking++) {
         const struct fold_part *p = &f->parts.at[f->aged_thinking];
-        if (p->kind == PART_THINKING && may_be_cut(f, p))
+        if (p->kind == PART_THINKING && may_be_cut(p))
             PAUCIS_TRY(become_stale(f, f->aged_thinking));
     }
     return PAUCIS_OK;
@@ -538,9 +577,11 @@ paucis_err paucis__fold_shorten(struct fold *f, size_t part) {
 
 /* Bound thinking behind this part is no longer valid. */
 static paucis_err forget_thinking(struct fold *f, size_t part) {
-    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part)
-        PAUCIS_TRY(paucis__fold_take(f, f->thoughts.at[--f->thoughts.count], FORM_GONE, SPAN(""),
-                                     "bound to what was cut"));
+    while (f->thoughts.count && f->thoughts.at[f->thoughts.count - 1] > part) {
+        size_t thought = f->thoughts.at[--f->thoughts.count];
+        if (f->parts.at[thought].form == FORM_GONE) continue; /* with its step */
+        PAUCIS_TRY(paucis__fold_take(f, thought, FORM_GONE, SPAN(""), "bound to what was cut"));
+    }
     return PAUCIS_OK;
 }
 
@@ -561,30 +602,38 @@ static int64_t rewritten(const struct fold *f, size_t part) {
     return part < f->deep ? behind + sums_before(&f->now, part) - f->head : behind;
 }
 
+/* What this request would cost if nothing had ever been shortened. The system text in front is left
+ * out of bills: another one must not change what follows it. */
+static int64_t cost_of_none(const struct fold *f) {
+    int64_t found = f->last_raw < f->head ? f->head : f->last_raw; /* less: the first request */
+    return (int64_t)f->limits.price.read * (found - f->head) +
+           (int64_t)f->limits.price.write * (f->raw - found);
+}
+
 /* Ski rental alone may end a session just after a cut, with nothing but its price. So no cut may
  * put the bill more than `risk` above that of doing nothing; until it can be afforded, it waits. */
 static bool can_afford(const struct fold *f, size_t part) {
     int64_t written = rewritten(f, part), read = f->limits.price.read,
             write = f->limits.price.write;
-    int64_t most = f->bill_of_none + f->bill_of_none / 1000 * (int64_t)f->limits.risk;
+    if (f->limits.risk >= ANY_RISK) return true;
+    int64_t none = f->bill_of_none + cost_of_none(f);
+    int64_t most = none + none / 1000 * (int64_t)f->limits.risk;
     return f->bill + read * (f->size - f->head - written) + write * written <= most;
 }
 
-/* What this request costs, with the cache as it is. The system text in front is left out on both
- * sides: another one must not change what follows it. */
+/* What this request costs, with the cache as it is. */
 static void pay(struct fold *f, int64_t found) {
     int64_t read = f->limits.price.read, write = f->limits.price.write;
-    if (found < f->head) found = f->head; /* the first request */
+    if (found < f->head) found = f->head;
     f->bill += read * (found - f->head) + write * (f->size - found);
-    int64_t found_raw = f->last_raw < f->head ? f->head : f->last_raw;
-    f->bill_of_none += read * (found_raw - f->head) + write * (f->raw - found_raw);
+    f->bill_of_none += cost_of_none(f);
     f->last_size = f->size;
     f->last_raw = f->raw;
 }
 
 static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     int64_t gain, all = rewrite_price(f) * f->size;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, all, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
     *found = part < f->deep ? f->head : sums_before(&f->now, part);
@@ -609,7 +658,7 @@ static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
 
 struct fold_cut paucis__fold_outlook(struct fold *f) {
     int64_t gain;
-    size_t leaf = paucis__rent_best(&f->rent, f->floor, INT64_MIN / 4, &gain);
+    size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), INT64_MIN / 4, &gain);
     struct fold_cut cut = {.part = SIZE_MAX, .messages = f->messages};
     if (leaf == SIZE_MAX) return cut;
     cut.part = f->leaves.at[leaf];

@@ -25,6 +25,7 @@ enum fold_flags {
     FOLD_ERROR = 2,      /* the result of a call that failed */
     FOLD_STALE = 4,      /* its short form is fixed and not yet taken */
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
+    FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
 };
 
@@ -110,7 +111,7 @@ struct fold {
     uint32_t messages, requested; /* now, and at the request before */
     size_t loop;                  /* parts before this are not in the current tool loop */
     uint32_t loop_first;          /* its first assistant message, NO_INDEX if there is none yet */
-    size_t floor, hard_floor;     /* leaves before this may not be the place of a cut: in this loop,
+    size_t floor, hard_floor;     /* parts before this may not be touched by a cut: in this loop,
                                      and ever */
     size_t head_parts;            /* parts of system messages at the front */
     int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */

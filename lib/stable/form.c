@@ -1,6 +1,8 @@
 /* See form.h. */
 #include "stable/form.h"
 
+#include "stable/kind_json.h"
+
 #include <string.h>
 
 #define FORM(name) extern const struct form_kind paucis__form_##name;
@@ -21,8 +23,17 @@ uint64_t paucis__form_lines(struct span text) {
     return lines;
 }
 
-/* Every form that loses something has a line that begins like one of these. */
+/* JSON that was cut has its gaps inside lines. */
+static bool has_gap(struct span text) {
+    const char *at = text.at, *end = at + text.len;
+    while ((at = memchr(at, '[', (size_t)(end - at))) && end - at >= 4)
+        if (!memcmp(at++, "[\xE2\x80\xA6", 4)) return true;
+    return false;
+}
+
+/* Every other form that loses something has a line that begins like one of these. */
 bool paucis__form_is_ours(struct span text) {
+    if (paucis__json_may_be(text)) return has_gap(text);
     static const char *const marks[] = {"[\xE2\x80\xA6", "[... ", "[identical to "};
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

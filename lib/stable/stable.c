@@ -8,7 +8,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
     [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
-    [STABLE_RISK] = NUMBER("risk", 30, 0, "thousandths a cut may put the bill above doing nothing"),
+    [STABLE_RISK] = NUMBER("risk", 10, 0, "thousandths a cut may put the bill above doing nothing"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
@@ -18,7 +18,7 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "repeats, and what the budget demands", .keep = 21},
+    {.name = "safe", .summary = "noise, repeats, and what the budget demands", .keep = 21},
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
@@ -28,7 +28,7 @@ const struct level paucis__levels[] = {
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
-     .cap = 1536,
+     .cap = 1280,
      .cap_read = 10240,
      .cuts = true},
     {.name = NULL},
@@ -56,6 +56,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
@@ -77,8 +78,10 @@ static paucis_err text_of(void *view, size_t part, struct span *out) {
     return paucis__view_lines(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
-    return view_part(view, part)->nslots > 1 ? paucis__view_lines(view, part, out)
-                                             : paucis__view_key(view, part, out);
+    struct span text;
+    if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
+    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    return paucis__view_quote(view, text, out);
 }
 
 /* Bytes of that text. */
@@ -123,6 +126,8 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+        if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
+            new.flags |= FOLD_BOUND;
         if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
         if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
         PAUCIS_TRY(paucis__fold_add(f, &new));
@@ -170,6 +175,7 @@ static paucis_err leave(const struct fold *f, struct view *v) {
     while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
     for (size_t i = first; v->bound && i < f->parts.count; i++) {
         struct why why = {"exit", "bound to what was sent shortened"};
+        if (f->parts.at[i].message >= f->limits.stop) break; /* made behind the exit body */
         if (f->parts.at[i].kind != PART_THINKING) continue;
         paucis_err err = paucis__edit_drop(v, why, i);
         if (err == PAUCIS_E_NOMEM) return err;
@@ -183,6 +189,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
     paucis__stable_begin(f, s, v->bound);
+    f->limits.keep_thinking = v->strict;
     PAUCIS_TRY(fold_view(f, v));
     v->folded = true;
     paucis_err err = PAUCIS_OK;

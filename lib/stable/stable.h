@@ -40,6 +40,7 @@ struct stable {
     void *handle_ud;
     const char *never;         /* see never.h; NULL = nothing is excluded */
     const paucis_price *price; /* of the present request */
+    uint64_t fixed;            /* tokens that the request has beside its messages, at most */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
 };
 

@@ -124,8 +124,9 @@ static paucis_err link_pairs(struct view *v) {
 
 static bool only_results(const struct view *v, const struct message *m) {
     for (size_t p = m->part; p < m->part + m->nparts; p++)
-        if (view_part(v, p)->kind != PART_RESULT) return false;
-    return m->nparts > 0;
+        if (view_part(v, p)->kind != PART_RESULT && !(view_part(v, p)->flags & PART_MARK))
+            return false;
+    return m->nparts > 0 && !(view_part(v, m->part)->flags & PART_MARK);
 }
 
 /* The message whose unit message i joins: the assistant message before it, or the one that made the
@@ -183,7 +184,7 @@ void paucis__view_clear(struct view *v) {
     v->insert_user = v->insert_result = NULL;
     v->failed = v->crowded = v->ruled = v->results_in_user = false;
     v->locked = v->model_elsewhere = v->bound = v->mending = v->no_grow = false;
-    v->clears_results = v->folded = false;
+    v->clears_results = v->folded = v->strict = false;
     v->room = 0;
     v->loop = v->thought = NO_INDEX;
 }
@@ -300,11 +301,7 @@ paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text) {
     return PAUCIS_OK;
 }
 
-paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
-    *key = paucis__view_quoted(v, part);
-    if (key->at) return PAUCIS_OK;
-    struct span text;
-    PAUCIS_TRY(paucis__view_text(v, part, &text));
+paucis_err paucis__view_quote(struct view *v, struct span text, struct span *key) {
     size_t n = paucis__json_quote(text, NULL);
     *key = text;
     if (n == text.len) return PAUCIS_OK;
@@ -313,6 +310,14 @@ paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
     paucis__json_quote(text, dst);
     *key = span_of(dst, n);
     return PAUCIS_OK;
+}
+
+paucis_err paucis__view_key(struct view *v, size_t part, struct span *key) {
+    *key = paucis__view_quoted(v, part);
+    if (key->at) return PAUCIS_OK;
+    struct span text;
+    PAUCIS_TRY(paucis__view_text(v, part, &text));
+    return paucis__view_quote(v, text, key);
 }
 
 uint64_t paucis__count_tokens(const struct view *v) {

@@ -21,15 +21,16 @@ enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
 enum kind { PART_TEXT, PART_CALL, PART_RESULT, PART_THINKING, PART_MEDIA, PART_OPAQUE };
 
 enum part_flags {
-    PART_MAY_REPLACE = 1, /* the format allows another text here */
-    PART_MAY_DROP = 2,    /* the part is an array element and may go by itself */
-    PART_OBJECT = 4,      /* call whose arguments must stay a JSON object */
-    PART_ERROR = 8,       /* result that says the call failed */
-    PART_SEALED = 16,     /* carries a signature or encrypted data */
-    PART_SERVER = 32,     /* call or result of a tool that the provider runs */
-    PART_DROPPED = 64,    /* set by an edit */
+    PART_MAY_REPLACE = 1,  /* the format allows another text here */
+    PART_MAY_DROP = 2,     /* the part is an array element and may go by itself */
+    PART_OBJECT = 4,       /* call whose arguments must stay a JSON object */
+    PART_ERROR = 8,        /* result that says the call failed */
+    PART_SEALED = 16,      /* carries a signature or encrypted data */
+    PART_SERVER = 32,      /* call or result of a tool that the provider runs */
+    PART_DROPPED = 64,     /* set by an edit */
     PART_OWN_ANSWER = 128, /* call that only a result of its own kind answers */
-    PART_SPECIAL = 256     /* call or result with members that have rules of their own */
+    PART_SPECIAL = 256,    /* call or result with members that have rules of their own */
+    PART_MARK = 512        /* a cache mark that is a block of its own */
 };
 
 struct part {
@@ -117,6 +118,7 @@ struct view {
     bool locked;          /* the provider compares the body with one it has seen: no edit at all */
     bool model_elsewhere; /* no model in the body, and it may be one that binds thinking */
     bool bound;           /* thinking is only valid behind the prefix it was made with */
+    bool strict;          /* and the client wants to be told if it is not: none may go */
     bool clears_results;  /* the request asks the provider to clear old results itself */
     bool folded;          /* edits come from the stable policy, which keeps what was once sent: new
                              results may be shortened, and bound thinking may go behind a cut */
@@ -189,6 +191,8 @@ struct span paucis__view_quoted(const struct view *v, size_t part);
 /* Bytes that are equal for two parts iff their texts are: the text as JSON would quote it. Where
  * the body spells it that way already, these are the body's own bytes. */
 paucis_err paucis__view_key(struct view *v, size_t part, struct span *key);
+/* The same for a text that is no part's own. */
+paucis_err paucis__view_quote(struct view *v, struct span text, struct span *key);
 
 /* A text that is quoted, decoded into the arena; at == NULL if memory ran out. */
 struct span paucis__view_unquoted(struct view *v, struct span quoted);

@@ -74,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *body = (const char *)in.data;
     paucis_opts_init(&o, sizeof o);
     o.flags = PAUCIS_WITH_BREAKS;
+    o.policy = "none";
     const paucis_info *format = paucis_format_at(which);
     if (format) o.format = format->name;
     FUZZ_CHECK(paucis_ctx_new(&c, &alloc) == PAUCIS_OK);

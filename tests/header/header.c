@@ -14,12 +14,20 @@
 PIN(paucis_error, 24);
 PIN(paucis_alloc, 16);
 PIN(paucis_kv, 16);
-PIN(paucis_opts, 72);
-PIN(paucis_stats, 152);
+PIN(paucis_opts, 120);
+PIN(paucis_stats, 184);
 PIN(paucis_edit, 104);
 PIN(paucis_break, 40);
 PIN(paucis_check_with, 32);
 PIN(paucis_info, 24);
+PIN(paucis_part_count, 48);
+PIN(paucis_counts, 72);
+PIN(paucis_price, 40);
+PIN(paucis_part, 96);
+PIN(paucis_step, 56);
+PIN(paucis_change, 40);
+PIN(paucis_cut, 56);
+PIN(paucis_splice, 32);
 static_assert(offsetof(paucis_opts, kv) == 40, "paucis_opts changed its layout");
 static_assert(offsetof(paucis_stats, peak_alloc) == 144, "paucis_stats changed its layout");
 #endif

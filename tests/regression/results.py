@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What the strategies make of a fixed corpus, as a table: results.py [--write]
+"""What the strategies and the stable policy make of a fixed corpus, as a table: results.py [--write]
 
 Corpus: the example bodies of every format, the demo's conversation in all formats, and the inputs of the
-golden pipelines. One row for each way of running and each format: bodies, bytes, tokens, messages, edits
-and the first changed bytes, summed. The table is committed, so that any change of behaviour shows up in
-the review; `--write` brings it up to date."""
+golden pipelines; for the stable policy, which needs longer ones, sessions of tests/ref/shapes.py in all
+formats. One row for each way of running and each format: bodies, bytes, tokens, messages, edits and the
+first changed bytes, summed. The table is committed, so that any change of behaviour shows up in the
+review; `--write` brings it up to date."""
 import json
 import os
 import pathlib
@@ -15,6 +16,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TABLE = HERE / "results.csv"
+sys.path.insert(0, str(ROOT / "tests/ref"))
+import shapes
+
 PAUCIS = os.environ.get("PAUCIS", str(ROOT / "build/paucis"))
 FORMATS = ("openai-chat", "anthropic", "openai-responses", "gemini", "bedrock", "neutral")
 SEVEN = "thinking_prune,tool_call_dedup,dedup,snippet,lingua,streaming_llm,pairing"
@@ -27,6 +31,11 @@ RUNS = (
     *(["-s", name] for name in SEVEN.split(",")),
     ["-s", SEVEN],
 )
+STABLE = [["-p", "stable", "-l", level, "-O", f"form={form}", "--price", price]
+          for level in ("safe", "balanced", "deep") for form in ("novelty", "snippet")
+          for price in ("anthropic", "openai")]
+STABLE += [["-p", "stable", "-b", "9000"], ["-p", "stable", "--price", "none", "-O", "window=2"]]
+SESSIONS = (("ordinary", 500), ("bound", 80), ("users", 80), ("same_call", 80), ("identical", 80))
 SUMS = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "messages_in", "messages_out", "edits",
         "breaks")
 
@@ -46,6 +55,11 @@ def corpus():
             yield json.dumps(json.loads(line)["input"]).encode()
 
 
+def sessions():
+    for name, messages in SESSIONS:
+        yield from converted(shapes.write(name, messages))
+
+
 def one_line(body):
     return json.dumps(json.loads(body), ensure_ascii=False).encode()
 
@@ -59,10 +73,11 @@ def run(arguments, lines):
 
 
 def table():
-    lines = b"\n".join(map(one_line, corpus())) + b"\n"
+    short = b"\n".join(map(one_line, corpus())) + b"\n"
+    long = b"\n".join(map(one_line, sessions())) + b"\n"
     yield ",".join(("run", "format", "bodies", *SUMS, "first_changed_bytes"))
-    for arguments in RUNS:
-        rows = run(arguments, lines)
+    for arguments in (*RUNS, *STABLE):
+        rows = run(arguments, long if arguments in STABLE else short)
         for name in FORMATS:
             mine = [row for row in rows if row["format"] == name]
             sums = [sum(row[key] for row in mine) for key in SUMS]

@@ -37,7 +37,8 @@ says '^formats: openai-chat' out "-vV"
 says '^compiler: ' out "-vV"
 
 # Lists
-for table in formats policies levels forms strategies prices options rules kernels replay; do
+tables="formats policies levels forms strategies prices options rules kernels tokenizers replay"
+for table in $tables; do
     expect 0 "list $table" run list "$table"
     cp out text
     expect 0 "list $table --json" run list "$table" --json
@@ -48,7 +49,7 @@ expect 0 "list" run list
 says '^formats:' out "list"
 says '^openai-chat  ' out "list"
 expect 0 "list --json" run list --json
-json out "len(o) == 11" "list --json"
+json out "set(o) == {'schema', *'$tables'.split()}" "list --json"
 
 # Every flag of the help is in the manual page and in the completions.
 flags=$(sed -n '/^Options:/,/^$/s/.*--\([a-z-]*\).*/\1/p' help | sort -u)
@@ -74,7 +75,9 @@ complete_with() { # words..., the last is completed
 [ "$(complete_with paucis compact --pass)" = "--pass-through" ] || fail "completes flags"
 [ "$(complete_with paucis compact -f anth)" = "anthropic" ] || fail "completes formats"
 [ "$(complete_with paucis compact --format = anth)" = "anthropic" ] || fail "completes after ="
-[ "$(complete_with paucis list format)" = "formats" ] || fail "completes tables"
+[ "$(complete_with paucis list form | tr '\n' ' ')" = "formats forms " ] || fail "completes tables"
+[ "$(complete_with paucis compact -l ba)" = "balanced" ] || fail "completes levels"
+[ "$(complete_with paucis compact --price anthropic-o)" = "anthropic-opus-5.5" ] || fail "completes prices"
 touch some-file.json
 [ "$(complete_with paucis compact some)" = "some-file.json" ] || fail "completes files"
 

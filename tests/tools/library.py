@@ -20,7 +20,7 @@ LOG = ctypes.CFUNCTYPE(None, P, S, U64, U64)
 class Opts(ctypes.Structure):
     _fields_ = [("size", U32), ("flags", U32), ("format", S), ("policy", S), ("strategies", S),
                 ("budget_tokens", U64), ("kv", ctypes.POINTER(Kv)), ("nkv", SIZE), ("log", LOG),
-                ("log_ud", P)]
+                ("log_ud", P), ("tokenizer", P), ("memo", P), ("handle", P), ("handle_ud", P), ("level", S), ("price", P)]
 
 
 class Stats(ctypes.Structure):
@@ -28,7 +28,8 @@ class Stats(ctypes.Structure):
         (name, U64) for name in
         ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "messages_in", "messages_out", "edits",
          "first_changed_byte", "breaks", "dedup_hits", "snippet_hits", "total_bytes_saved",
-         "original_tokens", "final_tokens", "elided_messages", "peak_alloc")]
+         "original_tokens", "final_tokens", "elided_messages", "peak_alloc")] + [
+        ("tokenizer", S), ("tokens_exact", U64), ("cuts", U64), ("cut_now", U32), ("render", U32)]
 
 
 class Error(ctypes.Structure):
@@ -39,6 +40,38 @@ class Edit(ctypes.Structure):
     _fields_ = [("op", S), ("strategy", S), ("reason", S), ("message", SIZE), ("part", SIZE),
                 ("role", S), ("kind", S), ("pos", SIZE), ("len", SIZE), ("before", SIZE),
                 ("after", SIZE), ("text", P), ("text_len", SIZE)]
+
+
+class Part(ctypes.Structure):
+    _fields_ = [("message", SIZE), ("role", S), ("kind", S), ("id", P), ("name", P), ("text", P),
+                ("id_len", SIZE), ("name_len", SIZE), ("text_len", SIZE), ("flags", U32),
+                ("pos", SIZE), ("len", SIZE)]
+
+
+class Step(ctypes.Structure):
+    _fields_ = [("changes", SIZE), ("cut", SIZE), ("budget_met", U32), ("forced", U32)] + [
+        (name, U64) for name in ("bytes_in", "bytes_out", "rent", "price")]
+
+
+class Change(ctypes.Structure):
+    _fields_ = [("part", SIZE), ("form", S), ("reason", S), ("text", P), ("text_len", SIZE)]
+
+
+class Cut(ctypes.Structure):
+    _fields_ = [("message", SIZE), ("messages", SIZE), ("forced", U32), ("planned", U32),
+                ("rent", U64), ("price", U64), ("saved", U64), ("break_even", U64)]
+
+
+PASS_THROUGH, WITH_TOKENS, WITH_BREAKS, BOUND = 1, 2, 4, 8
+NO_CUT = 2 ** (8 * ctypes.sizeof(SIZE)) - 1
+
+
+class Break(ctypes.Structure):
+    _fields_ = [("rule", S), ("text", S), ("pointer", S), ("pos", SIZE), ("message", SIZE)]
+
+
+class With(ctypes.Structure):
+    _fields_ = [("before", P), ("before_len", SIZE), ("sent", P), ("sent_len", SIZE)]
 
 
 class Library:
@@ -60,7 +93,8 @@ class Library:
         pairs = [(k.encode(), v.encode()) for k, v in options.items()]
         o = Opts()
         self.lib.paucis_opts_init(ctypes.byref(o), SIZE(ctypes.sizeof(o)))
-        o.format, o.strategies = fmt.encode(), strategies.encode()
+        o.format = fmt.encode() if fmt else None
+        o.strategies = strategies.encode() if strategies else None
         if budget is not None:
             o.budget_tokens = budget
         o.kv, o.nkv, o.log = (Kv * len(pairs))(*pairs), len(pairs), self.log
@@ -75,6 +109,38 @@ class Library:
                                        ctypes.byref(out), ctypes.byref(n), ctypes.byref(st),
                                        ctypes.byref(e))
         return code, ctypes.string_at(out, n.value) if not code else b"", st
+
+    def breaks(self, body, fmt, before=None, sent=None):
+        """(rule, message) of every break; None if the body cannot be judged"""
+        o = self.options(None, None, {}, fmt)
+        w = With(ctypes.cast(before, P), len(before or b""), ctypes.cast(sent, P), len(sent or b""))
+        list_, n = ctypes.POINTER(Break)(), SIZE()
+        code = self.lib.paucis_check(self.ctx, body, SIZE(len(body)), ctypes.byref(o),
+                                     ctypes.byref(w), ctypes.byref(list_), ctypes.byref(n), None)
+        return None if code else [(list_[i].rule.decode(), list_[i].message) for i in range(n.value)]
+
+    def read(self, body, fmt):
+        """The parts of a body, as dictionaries."""
+        o, n = self.options(None, None, {}, fmt), SIZE()
+        code = self.lib.paucis_read(self.ctx, body, SIZE(len(body)), ctypes.byref(o),
+                                    ctypes.byref(n), None)
+        if code:
+            raise ValueError(code)
+        return [self.read_get(i) for i in range(n.value)]
+
+    def read_get(self, i):
+        p = Part()
+        self.lib.paucis_read_get(self.ctx, SIZE(i), ctypes.byref(p))
+        words = {k: ctypes.string_at(getattr(p, k), getattr(p, k + "_len"))
+                 for k in ("id", "name", "text")}
+        return {**{k: getattr(p, k) for k, _ in Part._fields_}, **words}
+
+    def cuts(self):
+        """After plan: all cuts, and the one that would come next."""
+        found, c = [], Cut()
+        while not self.lib.paucis_plan_cut(self.ctx, SIZE(len(found)), ctypes.byref(c)):
+            found.append({k: getattr(c, k) for k, _ in Cut._fields_})
+        return found
 
     def compact_into(self, body, room, strategies, budget=None, options=(), fmt="neutral"):
         """(error code, output or the size it needs)"""
@@ -95,3 +161,42 @@ class Library:
             self.lib.paucis_plan_get(self.ctx, SIZE(i), ctypes.byref(e))
             edits.append({k: getattr(e, k) for k, _ in Edit._fields_})
         return code, edits
+
+
+class Session:
+    """The fold for those who hold the conversation themselves."""
+
+    def __init__(self, library, options=(), flags=0, budget=None):
+        self.lib = library.lib
+        o = library.options(None, budget, dict(options), "neutral")
+        o.format, o.flags = None, flags
+        self.it = P()
+        self.lib.paucis_session_free.restype = None
+        code = self.lib.paucis_session_new(ctypes.byref(self.it), None, ctypes.byref(o), None)
+        if code:
+            raise ValueError(code)
+
+    def close(self):
+        self.lib.paucis_session_free(self.it)
+
+    def add(self, part):
+        """part: as Library.read gives it"""
+        words = {k: ctypes.cast(ctypes.c_char_p(part[k]), P) for k in ("id", "name", "text")}
+        p = Part(message=part["message"], role=part["role"], kind=part["kind"], flags=part["flags"],
+                 id_len=len(part["id"]), name_len=len(part["name"]), text_len=len(part["text"]), **words)
+        code = self.lib.paucis_session_add(self.it, ctypes.byref(p))
+        if code:
+            raise ValueError(code)
+
+    def request(self):
+        """(the step, {part: (form, text or None)} of what changed)"""
+        step, changes = Step(), {}
+        code = self.lib.paucis_session_request(self.it, ctypes.byref(step))
+        if code:
+            raise ValueError(code)
+        for i in range(step.changes):
+            c = Change()
+            self.lib.paucis_session_change(self.it, SIZE(i), ctypes.byref(c))
+            text = ctypes.string_at(c.text, c.text_len) if c.text else None
+            changes[c.part] = (c.form.decode(), text)
+        return step, changes

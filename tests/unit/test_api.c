@@ -12,6 +12,13 @@ static paucis_opts options(void) {
     return o;
 }
 
+/* With these any JSON passes. */
+static paucis_opts change_nothing(void) {
+    paucis_opts o = options();
+    o.policy = "none";
+    return o;
+}
+
 /* ---- layout -------------------------------------------------------------------------------- */
 
 #define AT(type, member, offset) CHECK_EQ(offsetof(type, member), offset)
@@ -29,7 +36,9 @@ static void layout(void) {
     AT(paucis_opts, policy, 16), AT(paucis_opts, strategies, 24);
     AT(paucis_opts, budget_tokens, 32), AT(paucis_opts, kv, 40), AT(paucis_opts, nkv, 48);
     AT(paucis_opts, log, 56), AT(paucis_opts, log_ud, 64);
-    CHECK_EQ(sizeof(paucis_opts), 72);
+    AT(paucis_opts, tokenizer, 72), AT(paucis_opts, memo, 80), AT(paucis_opts, handle, 88);
+    AT(paucis_opts, handle_ud, 96), AT(paucis_opts, level, 104), AT(paucis_opts, price, 112);
+    CHECK_EQ(sizeof(paucis_opts), 120);
     AT(paucis_stats, size, 0), AT(paucis_stats, budget_met, 4), AT(paucis_stats, format, 8);
     AT(paucis_stats, policy, 16), AT(paucis_stats, bytes_in, 24), AT(paucis_stats, bytes_out, 32);
     AT(paucis_stats, tokens_in, 40), AT(paucis_stats, tokens_out, 48);
@@ -39,7 +48,9 @@ static void layout(void) {
     AT(paucis_stats, snippet_hits, 104), AT(paucis_stats, total_bytes_saved, 112);
     AT(paucis_stats, original_tokens, 120), AT(paucis_stats, final_tokens, 128);
     AT(paucis_stats, elided_messages, 136), AT(paucis_stats, peak_alloc, 144);
-    CHECK_EQ(sizeof(paucis_stats), 152);
+    AT(paucis_stats, tokenizer, 152), AT(paucis_stats, tokens_exact, 160);
+    AT(paucis_stats, cuts, 168), AT(paucis_stats, cut_now, 176), AT(paucis_stats, render, 180);
+    CHECK_EQ(sizeof(paucis_stats), 184);
     AT(paucis_edit, op, 0), AT(paucis_edit, strategy, 8), AT(paucis_edit, reason, 16);
     AT(paucis_edit, message, 24), AT(paucis_edit, part, 32), AT(paucis_edit, role, 40);
     AT(paucis_edit, kind, 48), AT(paucis_edit, pos, 56), AT(paucis_edit, len, 64);
@@ -105,6 +116,7 @@ static void null_arguments(void) {
     const paucis_break *breaks = (const paucis_break *)(const void *)buf;
     paucis_alloc no_function = {NULL, NULL};
     paucis_ctx *none = (paucis_ctx *)(void *)buf;
+    paucis_opts o = change_nothing();
     CHECK_EQ(paucis_ctx_new(NULL, NULL), PAUCIS_E_ARG);
     CHECK_EQ(paucis_ctx_new(&none, &no_function), PAUCIS_E_ARG);
     CHECK(none == NULL);
@@ -117,12 +129,13 @@ static void null_arguments(void) {
     CHECK_EQ(paucis_compact(ctx, "1", 1, NULL, &out, NULL, NULL, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_compact(ctx, NULL, 1, NULL, &out, &n, NULL, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_compact(ctx, NULL, 0, NULL, &out, &n, NULL, &e), PAUCIS_E_PARSE);
-    CHECK_EQ(paucis_compact(ctx, "1", 1, NULL, &out, &n, NULL, NULL), PAUCIS_OK);
+    CHECK_EQ(paucis_compact(ctx, "1", 1, NULL, &out, &n, NULL, &e), PAUCIS_E_FORMAT);
+    CHECK_EQ(paucis_compact(ctx, "1", 1, &o, &out, &n, NULL, NULL), PAUCIS_OK);
 
     CHECK_EQ(paucis_compact_into(NULL, "1", 1, NULL, buf, 8, &n, NULL, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_compact_into(ctx, "1", 1, NULL, NULL, 8, &n, NULL, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_compact_into(ctx, "1", 1, NULL, buf, 8, NULL, NULL, &e), PAUCIS_E_ARG);
-    CHECK_EQ(paucis_compact_into(ctx, "1", 1, NULL, NULL, 0, &n, NULL, NULL), PAUCIS_E_NOSPACE);
+    CHECK_EQ(paucis_compact_into(ctx, "1", 1, &o, NULL, 0, &n, NULL, NULL), PAUCIS_E_NOSPACE);
     CHECK_EQ(n, 1);
 
     CHECK_EQ(paucis_plan(NULL, "{}", 2, NULL, &n, NULL, &e), PAUCIS_E_ARG);
@@ -153,9 +166,18 @@ static void option_sizes(void) {
     paucis_opts o = options();
     CHECK_EQ(o.size, sizeof o);
     CHECK(!o.flags && !o.format && !o.policy && !o.strategies && !o.kv && !o.nkv && !o.log);
-    o.format = "no such format";
+    CHECK(!o.level && !o.price && o.budget_tokens == PAUCIS_NO_BUDGET);
+    o.policy = "none";
+    o.budget_tokens = 1;
+    o.strategies = "no such strategy";
     CHECK_EQ(paucis_compact(ctx, "1", 1, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
-    o.size = offsetof(paucis_opts, format); /* now past the caller's size: not looked at */
+    o.size = offsetof(paucis_opts, strategies); /* now past the caller's size: not looked at */
+    CHECK_EQ(paucis_compact(ctx, "1", 1, &o, &out, &n, NULL, NULL), PAUCIS_OK);
+    o.strategies = NULL;
+    o.size = sizeof o;
+    o.level = "no such level";
+    CHECK_EQ(paucis_compact(ctx, "1", 1, &o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+    o.size = offsetof(paucis_opts, level); /* a caller of before there were levels */
     CHECK_EQ(paucis_compact(ctx, "1", 1, &o, &out, &n, NULL, NULL), PAUCIS_OK);
     for (uint32_t size = 0; size < sizeof(uint32_t); size++) {
         o.size = size;
@@ -164,6 +186,7 @@ static void option_sizes(void) {
     memset(&big, 0xff, sizeof big);
     paucis_opts_init(&big.o, sizeof big);
     CHECK_EQ(big.o.size, sizeof big);
+    big.o.policy = "none";
     CHECK_EQ(paucis_compact(ctx, "1", 1, &big.o, &out, &n, NULL, NULL), PAUCIS_OK);
     big.more[23] = 1;
     CHECK_EQ(paucis_compact(ctx, "1", 1, &big.o, &out, &n, NULL, NULL), PAUCIS_E_ARG);
@@ -181,18 +204,19 @@ static void statistics_sizes(void) {
     } big;
     const char *out;
     size_t n;
+    paucis_opts o = change_nothing();
     memset(&big, 0x55, sizeof big);
     big.st.size = sizeof big;
-    CHECK_EQ(paucis_compact(ctx, "[1]", 3, NULL, &out, &n, &big.st, NULL), PAUCIS_OK);
+    CHECK_EQ(paucis_compact(ctx, "[1]", 3, &o, &out, &n, &big.st, NULL), PAUCIS_OK);
     CHECK_EQ(big.st.size, sizeof big);
     CHECK(big.st.bytes_in == 3 && big.st.bytes_out == 3 && !big.more[0] && !big.more[7]);
     CHECK(big.st.first_changed_byte == PAUCIS_NO_BYTE && big.st.budget_met == 1);
     memset(&big, 0x55, sizeof big);
     big.st.size = offsetof(paucis_stats, tokens_in);
-    CHECK_EQ(paucis_compact(ctx, "[1]", 3, NULL, &out, &n, &big.st, NULL), PAUCIS_OK);
+    CHECK_EQ(paucis_compact(ctx, "[1]", 3, &o, &out, &n, &big.st, NULL), PAUCIS_OK);
     CHECK(big.st.bytes_out == 3 && big.st.tokens_in == 0x5555555555555555);
     big.st.size = 0;
-    CHECK_EQ(paucis_compact(ctx, "[1]", 3, NULL, &out, &n, &big.st, NULL), PAUCIS_OK);
+    CHECK_EQ(paucis_compact(ctx, "[1]", 3, &o, &out, &n, &big.st, NULL), PAUCIS_OK);
 }
 
 static void options_by_name(void) {
@@ -200,15 +224,32 @@ static void options_by_name(void) {
         const char *key, *val;
         paucis_err want;
     } rows[] = {
-        {"format", "anthropic", PAUCIS_OK},    {"format", "x", PAUCIS_E_ARG},
-        {"policy", "none", PAUCIS_OK},         {"policy", "x", PAUCIS_E_ARG},
-        {"kernel", "portable", PAUCIS_OK},     {"kernel", "x", PAUCIS_E_ARG},
-        {"no such option", "1", PAUCIS_E_ARG}, {NULL, "1", PAUCIS_E_ARG},
-        {"format", NULL, PAUCIS_E_ARG},        {"", "", PAUCIS_E_ARG},
+        {"format", "anthropic", PAUCIS_OK},
+        {"format", "x", PAUCIS_E_ARG},
+        {"policy", "none", PAUCIS_OK},
+        {"policy", "x", PAUCIS_E_ARG},
+        {"kernel", "portable", PAUCIS_OK},
+        {"kernel", "x", PAUCIS_E_ARG},
+        {"level", "deep", PAUCIS_OK},
+        {"level", "x", PAUCIS_E_ARG},
+        {"form", "snippet", PAUCIS_OK},
+        {"form", "x", PAUCIS_E_ARG},
+        {"price", "openai", PAUCIS_OK},
+        {"price", "x", PAUCIS_E_ARG},
+        {"history", "sent", PAUCIS_OK},
+        {"history", "x", PAUCIS_E_ARG},
+        {"keep", "30", PAUCIS_OK},
+        {"keep", "x", PAUCIS_E_ARG},
+        {"window", "4294967295", PAUCIS_OK},
+        {"window", "4294967296", PAUCIS_E_ARG},
+        {"no such option", "1", PAUCIS_E_ARG},
+        {NULL, "1", PAUCIS_E_ARG},
+        {"format", NULL, PAUCIS_E_ARG},
+        {"", "", PAUCIS_E_ARG},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         paucis_kv kv = {rows[i].key, rows[i].val};
-        paucis_opts o = options();
+        paucis_opts o = change_nothing();
         paucis_error e;
         const char *out;
         size_t n;
@@ -324,20 +365,23 @@ static void reuse_after_errors(void) {
 
 /* Any JSON passes with policy none; another policy wants a known format or the flag. */
 static void unknown_formats(void) {
-    paucis_opts o = options();
+    paucis_opts o = change_nothing();
     paucis_stats st = {.size = sizeof st};
     const char *out;
     size_t n;
     CHECK_EQ(paucis_compact(ctx, "[\"x\"]", 5, &o, &out, &n, &st, NULL), PAUCIS_OK);
     CHECK(st.format == NULL);
     CHECK_BYTES(out, n, "[\"x\"]", 5);
-    const paucis_info *other = paucis_policy_at(1);
-    if (!other) return;
-    o.policy = other->name;
-    CHECK_EQ(paucis_compact(ctx, "[\"x\"]", 5, &o, &out, &n, &st, NULL), PAUCIS_E_FORMAT);
-    o.flags = PAUCIS_PASS_THROUGH;
-    CHECK_EQ(paucis_compact(ctx, "[\"x\"]", 5, &o, &out, &n, &st, NULL), PAUCIS_OK);
-    CHECK_BYTES(out, n, "[\"x\"]", 5);
+    for (size_t p = 0; paucis_policy_at(p); p++) {
+        o.policy = paucis_policy_at(p)->name;
+        if (strcmp(o.policy, "none") == 0) continue;
+        o.flags = 0;
+        o.budget_tokens = 1000;
+        CHECK_EQ(paucis_compact(ctx, "[\"x\"]", 5, &o, &out, &n, &st, NULL), PAUCIS_E_FORMAT);
+        o.flags = PAUCIS_PASS_THROUGH;
+        CHECK_EQ(paucis_compact(ctx, "[\"x\"]", 5, &o, &out, &n, &st, NULL), PAUCIS_OK);
+        CHECK_BYTES(out, n, "[\"x\"]", 5);
+    }
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */
@@ -483,7 +527,9 @@ static void tables(void) {
     check_table("options", paucis_option_at, 1);
     check_table("rules", paucis_rule_at, 50);
     check_table("kernels", paucis_kernel_at, 1);
-    CHECK_STR(paucis_policy_at(0)->name, "none");
+    check_table("levels", paucis_level_at, 3);
+    check_table("forms", paucis_form_at, 2);
+    CHECK_STR(paucis_policy_at(0)->name, "stable");
     for (size_t i = 0; paucis_rule_at(i); i++) CHECK(paucis_rule_at(i)->detail != NULL);
     for (size_t i = 0; paucis_option_at(i); i++) CHECK(paucis_option_at(i)->detail != NULL);
     for (const struct sample *s = samples; s->format; s++) {
@@ -497,7 +543,7 @@ static void tables(void) {
 /* Every kernel gives the same output and the same error through the option. */
 static void kernels(void) {
     for (size_t i = 0; paucis_kernel_at(i); i++) {
-        paucis_opts o = options();
+        paucis_opts o = change_nothing();
         paucis_kv kv = {"kernel", paucis_kernel_at(i)->name};
         paucis_error e;
         const char *out;
@@ -525,7 +571,9 @@ static void memory(void) {
         size_t n;
         const struct bytes *b = &f.at[i].body;
         paucis_stats st = {.size = sizeof st};
-        CHECK_EQ(paucis_compact(own, b->at, b->len, NULL, &out, &n, &st, NULL), PAUCIS_OK);
+        paucis_opts o = options();
+        o.flags = PAUCIS_PASS_THROUGH;
+        CHECK_EQ(paucis_compact(own, b->at, b->len, &o, &out, &n, &st, NULL), PAUCIS_OK);
         CHECK_EQ(st.peak_alloc, c.peak);
         (void)paucis_check(own, b->at, b->len, NULL, NULL, &list, &n, NULL);
     }

@@ -1,0 +1,170 @@
+/* The loop that counts, compiled into each kernel: pieces in batches, each looked up in the cache,
+ * merged only if it is not there. A batch is small enough for its keys to stay in the first-level
+ * cache, and large enough to fetch the lines of the table ahead.
+ *
+ * The including file gives line_find(line, lo, hi, mask): which of four pairs of words are lo and
+ * hi, the latter under a mask; bit 2 * i for pair i. */
+#include <string.h>
+
+#include "core/hash.h"
+#include "token/merge.h"
+#include "token/window.h"
+
+#define BATCH 160
+
+/* Byte 15 of a key: length in its low half, number of tokens in its high half. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define KEY_SHIFT 0
+#else
+#define KEY_SHIFT 56
+#endif
+#define KEY_COUNT ((uint64_t)0xf0 << KEY_SHIFT)
+
+struct key {
+    uint64_t lo, hi;
+};
+
+/* The bytes of a short piece; 16 may be read at p. */
+static inline struct key key_load(const uint8_t *p, size_t n) {
+    static const uint8_t ones[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                     255, 255, 255, 255, 255, 255, 255};
+    struct key k, mask;
+    memcpy(&k, p, sizeof k);
+    memcpy(&mask, ones + CACHE_SHORT - n, sizeof mask);
+    k.lo &= mask.lo;
+    k.hi = (k.hi & mask.hi) | (uint64_t)n << KEY_SHIFT;
+    return k;
+}
+
+static inline struct cache_bucket *key_bucket(const struct cache *c, struct key k) {
+    uint64_t h = (k.lo ^ c->seed) * UINT64_C(0x9e3779b97f4a7c15) + k.hi;
+    h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return &c->buckets[h >> (64 - c->log)];
+}
+
+/* How many tokens, 0 if the piece is not there. */
+static inline unsigned bucket_find(const struct cache_bucket *b, struct key k) {
+    unsigned same = line_find(b->word[0], k.lo, k.hi, ~KEY_COUNT);
+    if (!same) return 0;
+    return (unsigned)(b->word[__builtin_ctz(same) / 2][1] >> (KEY_SHIFT + 4)) & 15;
+}
+
+static inline void bucket_add(struct cache_bucket *b, struct key k, uint64_t count) {
+    memmove(b->word[1], b->word[0], 3 * sizeof b->word[0]);
+    b->word[0][0] = k.lo;
+    b->word[0][1] = k.hi | count << (KEY_SHIFT + 4);
+}
+
+/* What a long piece is compared by: its bytes if they fit, else a keyed hash of 128 bits. */
+static inline size_t long_key(const struct cache *c, const uint8_t *p, size_t n,
+                              uint8_t key[CACHE_LONG]) {
+    size_t len = n <= CACHE_LONG ? n : sizeof(XXH128_hash_t);
+    if (n > CACHE_LONG) {
+        XXH128_hash_t h = XXH3_128bits_withSeed(p, n, c->seed);
+        memcpy(key, &h, sizeof h);
+    } else {
+        memcpy(key, p, n);
+    }
+    return len;
+}
+
+/* A piece that is not among the short ones of the cache. */
+static inline paucis_err count_piece(struct token_run *r, const struct vocab *v, const uint8_t *p,
+                                     size_t n, uint64_t *count) {
+    struct tokens out = {0};
+    uint8_t key[CACHE_LONG];
+    if (n <= CACHE_SHORT) {
+        PAUCIS_TRY(merge_piece(r, v, p, n, &out));
+        *count += out.count;
+        return PAUCIS_OK;
+    }
+    size_t len = long_key(&r->cache, p, n, key);
+    uint64_t h = hash_bytes(span_of((const char *)key, len), r->cache.seed);
+    struct cache_long *slot = &r->cache.longs[h >> (66 - r->cache.log)];
+    if (slot->len != n || memcmp(slot->key, key, len) != 0) {
+        PAUCIS_TRY(merge_piece(r, v, p, n, &out));
+        slot->len = n <= UINT32_MAX ? (uint32_t)n : 0;
+        slot->count = (uint32_t)out.count;
+        memcpy(slot->key, key, len);
+    }
+    *count += slot->len ? slot->count : out.count;
+    return PAUCIS_OK;
+}
+
+/* A piece whose key was not in its bucket, unless it has come since. */
+static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, const uint8_t *p,
+                                       size_t n, struct key k, struct cache_bucket *b,
+                                       uint64_t *count) {
+    uint64_t known = b ? bucket_find(b, k) : 0;
+    if (!known) {
+        PAUCIS_TRY(count_piece(r, v, p, n, &known));
+        if (b) bucket_add(b, k, known);
+    }
+    *count += known;
+    return PAUCIS_OK;
+}
+
+/* The pieces of a text from `from` on that end at `ends`. */
+static inline paucis_err count_batch(struct token_run *r, const struct vocab *v,
+                                     const uint8_t *text, size_t n, size_t from, const size_t *ends,
+                                     size_t pieces, uint64_t *count) {
+    static const struct cache_bucket nowhere; /* empty: for pieces that are not short */
+    struct key keys[BATCH];
+    struct cache_bucket *bucket[BATCH];
+    uint8_t missing[BATCH];
+    size_t start = from, nmissing = 0;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < pieces; start = ends[i++]) {
+        size_t len = ends[i] - start;
+        if (len > CACHE_SHORT ||
+            n - start < sizeof *keys) { /* no short piece, or no room to load */
+            bucket[i] = NULL;
+            keys[i] = (struct key){0, 1};
+            continue;
+        }
+        keys[i] = key_load(text + start, len);
+        bucket[i] = key_bucket(&r->cache, keys[i]);
+        __builtin_prefetch(bucket[i]);
+    }
+    for (size_t i = 0; i < pieces; i++) {
+        unsigned known = bucket_find(bucket[i] ? bucket[i] : &nowhere, keys[i]);
+        sum += known;
+        missing[nmissing] = (uint8_t)i;
+        nmissing += known == 0;
+    }
+    for (size_t k = 0; k < nmissing; k++) {
+        size_t i = missing[k], at = i ? ends[i - 1] : from;
+        PAUCIS_TRY(count_missing(r, v, text + at, ends[i] - at, keys[i], bucket[i], &sum));
+    }
+    *count += sum;
+    return PAUCIS_OK;
+}
+
+static paucis_err kernel_count(struct token_run *r, const struct vocab *v, const uint8_t *text,
+                               size_t n, uint64_t *count) {
+    size_t ends[BATCH], at = 0;
+    PAUCIS_TRY(paucis__cache_ready(r, v, n));
+    while (at < n) {
+        size_t from = at, pieces = window_split(v->split, text, n, &at, ends, BATCH);
+        PAUCIS_TRY(count_batch(r, v, text, n, from, ends, pieces, count));
+    }
+    return PAUCIS_OK;
+}
+
+static size_t kernel_split(const struct split *s, const uint8_t *text, size_t n, size_t *at,
+                           size_t *ends, size_t most) {
+    return window_split(s, text, n, at, ends, most);
+}
+
+static paucis_err kernel_piece(struct token_run *r, const struct vocab *v, const uint8_t *piece,
+                               size_t n, struct tokens *out) {
+    return merge_piece(r, v, piece, n, out);
+}
+
+#define TOKEN_KERNEL(kernel, title, about, test)               \
+    const struct token_kernel kernel = {.name = title,         \
+                                        .summary = about,      \
+                                        .usable = test,        \
+                                        .split = kernel_split, \
+                                        .count = kernel_count, \
+                                        .piece = kernel_piece}

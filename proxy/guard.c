@@ -1,0 +1,123 @@
+/* What is refused at the door:
+ *   - a body with two lengths, or a length and a transfer coding: the next hop might read it
+ *     otherwise (request smuggling);
+ *   - a Host that is not this machine while listening on loopback only: a web page can make a
+ *     browser ask a name that it has pointed at 127.0.0.1 (DNS rebinding);
+ *   - on any other address, a request without the access token, in the header x-paucis-token or
+ *     as the first segment "/~TOKEN/";
+ *   - a WebSocket upgrade: 426, on which clients fall back to plain requests. */
+#include "guard.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static struct verdict no(int status, const char *why) {
+    return (struct verdict){.status = status, .why = why};
+}
+
+/* Compares in a time that does not depend on where the texts differ. */
+static bool same_secret(const char *a, size_t n, const char *b) {
+    size_t len = strlen(b);
+    unsigned char diff = n != len;
+    for (size_t i = 0; i < n && len > 0; i++) diff |= (unsigned char)(a[i] ^ b[i % len]);
+    return diff == 0;
+}
+
+static bool token_given(struct xfer *x, const char *token) {
+    const char *h = headers_get(&x->in, "x-paucis-token");
+    if (h && same_secret(h, strlen(h), token)) return true;
+    if (strncmp(x->uri, "/~", 2) != 0) return false;
+    size_t n = strcspn(x->uri + 2, "/");
+    if (x->uri[2 + n] != '/' || !same_secret(x->uri + 2, n, token)) return false;
+    memmove(x->uri, x->uri + 2 + n, strlen(x->uri + 2 + n) + 1);
+    return true;
+}
+
+/* "localhost", "127.x.y.z" or "[::1]", with or without a port. */
+static bool host_is_here(const char *host) {
+    char name[64];
+    const char *end = *host == '[' ? strchr(host, ']') : NULL;
+    size_t n = end ? (size_t)(end + 1 - host) : strcspn(host, ":");
+    if (n >= sizeof name) return false;
+    memcpy(name, host, n);
+    name[n] = '\0';
+    struct in_addr v4;
+    if (strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0) return true;
+    return inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
+}
+
+/* Names of token characters only: "Transfer-Encoding :" is one header here and another there. */
+static bool names_are_tokens(const struct headers *h) {
+    for (size_t i = 0; i < h->n; i++) {
+        const char *p = h->at[i].name;
+        if (!*p) return false;
+        for (; *p; p++)
+            if (*p <= ' ' || *p >= 127 || strchr("()<>@,;:\\\"/[]?={}", *p)) return false;
+    }
+    return true;
+}
+
+static struct verdict framing(const struct xfer *x) {
+    struct verdict v = {.length = 0};
+    const char *length = headers_get(&x->in, "Content-Length");
+    const char *coding = headers_get(&x->in, "Transfer-Encoding");
+    if (length && coding) return no(400, "both Content-Length and Transfer-Encoding");
+    if (headers_count(&x->in, "Content-Length") > 1) return no(400, "two Content-Length headers");
+    if (headers_count(&x->in, "Transfer-Encoding") > 1 || (coding && !name_is(coding, "chunked")))
+        return no(400, "a Transfer-Encoding other than chunked");
+    if (coding) v.length = -1;
+    if (length) {
+        size_t n = strspn(length, "0123456789");
+        if (n == 0 || n > 18 || length[n] != '\0') return no(400, "Content-Length is not a number");
+        v.length = strtoll(length, NULL, 10);
+    }
+    return v;
+}
+
+struct verdict guard_request(struct xfer *x) {
+    const struct config *c = x->config;
+    if (x->in.failed) return no(503, "out of memory");
+    if (x->in.n > MAX_HEADERS) return no(431, "too many headers");
+    if (!names_are_tokens(&x->in)) return no(400, "a header's name is not a token");
+    struct verdict v = framing(x);
+    if (v.status) return v;
+    const char *host = headers_get(&x->in, "Host");
+    if (headers_count(&x->in, "Host") > 1) return no(400, "two Host headers");
+    if (x->serve->loopback && host && !host_is_here(host))
+        return no(421, "the Host header does not name this machine");
+    if (c->token && !token_given(x, c->token) && strcmp(x->uri, "/healthz") != 0)
+        return no(401, "the access token is missing or wrong");
+    if (x->uri[0] != '/') return no(400, "the target is not a path");
+    const char *upgrade = headers_get(&x->in, "Upgrade");
+    if (upgrade && list_has(upgrade, "websocket"))
+        return no(426, "WebSockets are not relayed; the same request over HTTP is");
+    if (strcmp(x->method, "CONNECT") == 0 || strcmp(x->method, "TRACE") == 0)
+        return no(405, "this method is not relayed");
+    return v;
+}
+
+bool guard_address(const char *text, struct sockaddr_storage *to, socklen_t *len, bool *loopback) {
+    char host[128];
+    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    if (n > 1 && text[0] == '[' && text[n - 1] == ']') text++, n -= 2;
+    snprintf(host, sizeof host, "%.*s", (int)n, text);
+    struct addrinfo hints = {.ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found;
+    if (n >= sizeof host || getaddrinfo(n ? host : "127.0.0.1", port, &hints, &found) != 0) {
+        usage_error("'%s' is not ADDRESS:PORT", text);
+        return false;
+    }
+    *len = found->ai_addrlen;
+    memcpy(to, found->ai_addr, found->ai_addrlen);
+    *loopback = false;
+    if (found->ai_family == AF_INET)
+        *loopback = ntohl(((const struct sockaddr_in *)to)->sin_addr.s_addr) >> 24 == 127;
+    else if (found->ai_family == AF_INET6)
+        *loopback = IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)to)->sin6_addr);
+    freeaddrinfo(found);
+    return true;
+}

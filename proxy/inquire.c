@@ -1,0 +1,116 @@
+/* paucis doctor, why, report, off: looking at a proxy from outside. They read the record and ask
+ * the network; nothing here shows a text of a conversation, because none is kept. */
+#include "proxy.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_versions(struct buf *b) {
+    version_text(b, true);
+    buf_fmt(b, "libmicrohttpd: %s\nlibcurl: %s\nsqlite: %s\n", MHD_get_version(), curl_version(),
+            sqlite3_libversion());
+}
+
+static void add_settings(struct buf *b, const struct config *c) {
+    buf_fmt(b, "listen: %s%s\npolicy: %s\nrecord: %s (%s)\n", c->listen,
+            c->token ? " with a token" : "",
+            c->opts.strategies ? c->opts.strategies
+            : c->opts.policy   ? c->opts.policy
+                               : "stable",
+            c->record ? c->record : "none",
+            !c->record                            ? "off"
+            : access(c->record, R_OK | W_OK) == 0 ? "there"
+            : errno == ENOENT                     ? "not there yet"
+                                                  : strerror(errno));
+    static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy"};
+    for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++)
+        if (getenv(proxies[i])) buf_fmt(b, "%s: set\n", proxies[i]);
+}
+
+/* Any answer counts: without a credential most say 401 or 404. */
+static bool add_reach(struct buf *b, const struct config *c) {
+    bool any = false;
+    for (size_t i = 0; i < PROVIDER_COUNT; i++) {
+        const char *url = c->upstream[i] ? c->upstream[i] : providers[i].url;
+        int64_t us = 0;
+        if (i > 0 && c->upstream[i] && c->upstream[i] == c->upstream[i - 1])
+            continue; /* one for all */
+        int status = upstream_reach(c, url, &us);
+        any = any || status;
+        buf_fmt(b, "%s: %s: ", providers[i].name, url);
+        if (status)
+            buf_fmt(b, "reachable (%d after %" PRId64 " ms)\n", status, us / 1000);
+        else
+            buf_str(b, "not reachable\n");
+    }
+    return any;
+}
+
+int cmd_doctor(const struct args *a) {
+    struct buf b = {0};
+    struct config *c = config_read(a);
+    if (!c) return EXIT_USAGE;
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    add_versions(&b);
+    add_settings(&b, c);
+    bool any = add_reach(&b, c);
+    if (!any) buf_str(&b, "no provider answers: is there a network, or a proxy to set?\n");
+    curl_global_cleanup();
+    config_free(c);
+    int code = output_text(a, &b);
+    return code != EXIT_DONE ? code : any ? EXIT_DONE : EXIT_USAGE;
+}
+
+static struct record *open_record(struct config *c) {
+    if (!c->record || access(c->record, R_OK) != 0) {
+        complain("there is no record at '%s'", c->record ? c->record : "none");
+        return NULL;
+    }
+    return record_open(c->record);
+}
+
+int cmd_why(const struct args *a) {
+    if (a->noperands > 1) return usage_error("too many operands: '%s'", a->operands[1]);
+    struct buf b = {0};
+    struct config *c = config_read(a);
+    struct record *r = c ? open_record(c) : NULL;
+    bool found = r && record_why(r, a->noperands ? a->operands[0] : NULL, &b);
+    record_close(r);
+    config_free(c);
+    if (r && !found) complain("no such request");
+    if (found) return output_text(a, &b);
+    buf_free(&b);
+    return EXIT_USAGE;
+}
+
+int cmd_report(const struct args *a) {
+    struct buf b = {0};
+    struct config *c = config_read(a);
+    if (!c) return EXIT_USAGE;
+    struct record *r = open_record(c);
+    add_versions(&b);
+    add_settings(&b, c);
+    buf_str(&b, "\nthe newest requests; no texts and no credentials are kept:\n\n");
+    if (!r || !record_why(r, NULL, &b)) buf_str(&b, "none\n");
+    record_close(r);
+    config_free(c);
+    return output_text(a, &b);
+}
+
+int cmd_off(const struct args *a) {
+    if (a->noperands != 1) return usage_error("which conversation? its number is in 'paucis why'");
+    struct config *c = config_read(a);
+    struct record *r = c ? open_record(c) : NULL;
+    bool ok = r && record_off(r, strtoll(a->operands[0], NULL, 10), "switched off by hand");
+    if (r && !ok) complain("no running conversation has the number '%s'", a->operands[0]);
+    record_close(r);
+    config_free(c);
+    return ok ? EXIT_DONE : EXIT_USAGE;
+}

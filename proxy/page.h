@@ -1,0 +1,16 @@
+/* Answers that paucis gives itself: the live page, the metrics, health. */
+#ifndef PAUCIS_PROXY_PAGE_H
+#define PAUCIS_PROXY_PAGE_H
+
+#include "proxy.h"
+
+struct own {
+    int status;
+    const char *type, *why, *policy;
+    bool close, upgrade;
+};
+
+/* False: the path is not ours. */
+bool page_local(struct xfer *x, struct own *o, struct buf *body);
+
+#endif

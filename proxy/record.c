@@ -1,0 +1,388 @@
+/* The record: a few bytes per conversation in a small SQLite file, and one line per request.
+ *
+ * A conversation is found by what was said, not by an id: `tip` maps the hash of all messages of
+ * a request to the conversation they belong to. The next request holds the same messages and
+ * more, so the longest run of its messages that is a tip tells where it continues. If that tip
+ * is not the newest of its conversation, the client went back and took another way: the new
+ * branch gets a record of its own that begins with what both share. A retry is the newest tip
+ * itself.
+ *
+ * WAL and synchronous=NORMAL: what was written survives the end of the process in any way, and
+ * no request waits for a disk. One connection behind one lock: a look-up takes microseconds. */
+#include "proxy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
+
+/* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
+ * another layout are only a log and go. */
+#define LAYOUT "2"
+
+static const char settings[] =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;";
+static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
+static const char schema[] =
+    "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
+    " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
+    " written INT, raw INT, bad INT, last INT, model TEXT, used INT);"
+    "CREATE TABLE IF NOT EXISTS tip(hash BLOB PRIMARY KEY, conv INT, n INT) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS tip_conv ON tip(conv);"
+    "CREATE TABLE IF NOT EXISTS request(id INTEGER PRIMARY KEY, at INT, conv INT, provider TEXT,"
+    " model TEXT, path TEXT, status INT, rung INT, reason TEXT, what TEXT, messages INT,"
+    " bytes_in INT, bytes_out INT, edits INT, cuts INT, prompt INT, cached INT, written INT, "
+    "output INT,"
+    " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
+
+enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, TRIM, STOP, STATEMENTS };
+
+static const char *const sql[STATEMENTS] = {
+    [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
+    [GET] =
+        "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
+        "raw,bad,last,model FROM conv WHERE id=?1",
+    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9)",
+    [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
+    [PUT] =
+        "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
+        "stop=?8 WHERE id=?1",
+    [TURN] =
+        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
+        " WHERE id=?1",
+    [LOG] =
+        "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
+        "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
+    [TRIM] =
+        "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
+        " OFFSET ?1)",
+    [STOP] =
+        "UPDATE conv SET mode=?2,stop=?3,stopped_at=CASE WHEN stopped_at=0 THEN tip ELSE"
+        " stopped_at END WHERE id=?1 AND mode=0",
+};
+
+struct record {
+    sqlite3 *db;
+    sqlite3_stmt *st[STATEMENTS];
+    pthread_mutex_t lock;
+    unsigned logged;
+};
+
+/* ---- small tools; the lock is held ----------------------------------------------------------- */
+
+static sqlite3_stmt *begin(struct record *r, int which, int64_t first) {
+    sqlite3_stmt *st = r->st[which];
+    sqlite3_reset(st);
+    sqlite3_clear_bindings(st);
+    sqlite3_bind_int64(st, 1, first);
+    return st;
+}
+
+static void bind(sqlite3_stmt *st, int i, uint64_t v) { sqlite3_bind_int64(st, i, (int64_t)v); }
+
+static void bind_text(sqlite3_stmt *st, int i, const char *s) {
+    sqlite3_bind_text(st, i, s ? s : "", -1, SQLITE_TRANSIENT);
+}
+
+static bool done(sqlite3_stmt *st) {
+    int rc = sqlite3_step(st);
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE;
+}
+
+static uint64_t column(sqlite3_stmt *st, int i) { return (uint64_t)sqlite3_column_int64(st, i); }
+
+static void column_text(sqlite3_stmt *st, int i, char *to, size_t cap) {
+    const unsigned char *s = sqlite3_column_text(st, i);
+    snprintf(to, cap, "%s", s ? (const char *)s : "");
+}
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+static void purge(struct record *r) {
+    char text[256];
+    int64_t before = (int64_t)time(NULL) - KEEP_DAYS * 86400;
+    snprintf(text, sizeof text,
+             "DELETE FROM tip WHERE conv IN (SELECT id FROM conv WHERE used<%" PRId64
+             ");"
+             "DELETE FROM conv WHERE used<%" PRId64 ";",
+             before, before);
+    sqlite3_exec(r->db, text, NULL, NULL, NULL);
+}
+
+/* Made with its mode before SQLite sees it. */
+static bool make_file(const char *path) {
+    char *dir = strdup(path);
+    for (char *p = dir ? strchr(dir + 1, '/') : NULL; p; p = strchr(p + 1, '/')) {
+        *p = '\0';
+        (void)mkdir(dir, 0700);
+        *p = '/';
+    }
+    free(dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+static bool layout_is_ours(sqlite3 *db) {
+    sqlite3_stmt *st = NULL;
+    bool ours = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
+                sqlite3_step(st) == SQLITE_ROW &&
+                sqlite3_column_int(st, 0) == (int)strtol(LAYOUT, NULL, 10);
+    sqlite3_finalize(st);
+    return ours;
+}
+
+static bool run(sqlite3 *db, const char *text) {
+    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+struct record *record_open(const char *path) {
+    struct record *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    bool made = make_file(path);
+    if (!made) complain("cannot open '%s': %s", path, strerror(errno));
+    bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK && run(r->db, settings);
+    if (ok && !layout_is_ours(r->db)) ok = run(r->db, other_layout);
+    ok = ok && run(r->db, schema);
+    for (int i = 0; ok && i < STATEMENTS; i++)
+        ok = sqlite3_prepare_v2(r->db, sql[i], -1, &r->st[i], NULL) == SQLITE_OK;
+    if (ok) {
+        purge(r);
+        return r;
+    }
+    if (made) complain("cannot use '%s': %s", path, r->db ? sqlite3_errmsg(r->db) : "no memory");
+    record_close(r);
+    return NULL;
+}
+
+void record_close(struct record *r) {
+    if (!r) return;
+    for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(r->st[i]);
+    sqlite3_close(r->db);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+/* ---- conversations --------------------------------------------------------------------------- */
+
+/* The deepest run of messages that is known; *n is its length, 0 if there is none. */
+static bool find_tip(struct record *r, const struct scan *s, int64_t *conv, size_t *n) {
+    for (size_t i = s->n; i > 0; i--) {
+        sqlite3_stmt *st = begin(r, FIND, 0);
+        sqlite3_bind_blob(st, 1, &s->at[i - 1], sizeof *s->at, SQLITE_STATIC);
+        int rc = sqlite3_step(st);
+        if (rc == SQLITE_ROW) {
+            *conv = sqlite3_column_int64(st, 0);
+            *n = i;
+        }
+        sqlite3_reset(st);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE) return false;
+        if (rc == SQLITE_ROW) return true;
+    }
+    *n = 0;
+    return true;
+}
+
+static bool get(struct record *r, int64_t id, struct conv *c, uint64_t *tip) {
+    sqlite3_stmt *st = begin(r, GET, id);
+    bool ok = sqlite3_step(st) == SQLITE_ROW;
+    if (ok) {
+        *tip = column(st, 0);
+        *c = (struct conv){.id = id,
+                           .attach = column(st, 1),
+                           .render = column(st, 2),
+                           .mode = column(st, 3),
+                           .stopped_at = column(st, 4),
+                           .first_edit = column(st, 5),
+                           .budget = column(st, 6),
+                           .prompt = column(st, 8),
+                           .cached = column(st, 9),
+                           .written = column(st, 10),
+                           .raw = column(st, 11),
+                           .bad_turns = column(st, 12),
+                           .last = sqlite3_column_int64(st, 13)};
+        column_text(st, 7, c->stop, sizeof c->stop);
+        column_text(st, 14, c->model, sizeof c->model);
+    }
+    sqlite3_reset(st);
+    return ok;
+}
+
+/* What a branch that leaves after `n` messages has in common with the one it leaves. */
+static void branch(struct conv *c, size_t n) {
+    struct conv old = *c;
+    *c = (struct conv){.attach = old.attach, .render = old.render, .budget = old.budget};
+    if (old.first_edit <= n) c->first_edit = old.first_edit;
+    if (old.mode != MODE_RUNS && old.stopped_at <= n) {
+        c->mode = old.mode;
+        c->stopped_at = old.stopped_at;
+        memcpy(c->stop, old.stop, sizeof c->stop);
+    }
+}
+
+static bool insert(struct record *r, struct conv *c, size_t tip) {
+    sqlite3_stmt *st = begin(r, NEW, (int64_t)tip);
+    bind(st, 2, c->attach);
+    bind(st, 3, c->render);
+    bind(st, 4, c->mode);
+    bind(st, 5, c->stopped_at);
+    bind(st, 6, c->first_edit);
+    bind(st, 7, c->budget);
+    bind_text(st, 8, c->stop);
+    sqlite3_bind_int64(st, 9, (int64_t)time(NULL));
+    if (!done(st)) return false;
+    c->id = sqlite3_last_insert_rowid(r->db);
+    return true;
+}
+
+static bool put_tip(struct record *r, const struct scan *s, int64_t conv) {
+    char text[128];
+    sqlite3_stmt *st = begin(r, TIP, 0);
+    sqlite3_bind_blob(st, 1, &s->at[s->n - 1], sizeof *s->at, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 2, conv);
+    bind(st, 3, s->n);
+    if (!done(st)) return false;
+    snprintf(text, sizeof text, "UPDATE conv SET tip=%zu,used=%lld WHERE id=%lld", s->n,
+             (long long)time(NULL), (long long)conv);
+    return sqlite3_exec(r->db, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
+    int64_t id = 0;
+    size_t n = 0;
+    uint64_t tip = 0;
+    if (!find_tip(r, s, &id, &n)) return false;
+    if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
+    bool known = n > 0 && n >= tip;
+    if (n > 0 && !known) branch(c, n);
+    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
+    if (peek || (known && n == s->n)) return true;
+    if (!known && !insert(r, c, s->n)) return false;
+    return put_tip(r, s, c->id);
+}
+
+/* A disk that is full takes no new tip, but what is known of a conversation still holds. */
+bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
+    *c = (struct conv){0};
+    pthread_mutex_lock(&r->lock);
+    bool ok = sqlite3_exec(r->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+    ok = ok && find(r, s, peek, c);
+    ok = sqlite3_exec(r->db, ok ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK && ok;
+    if (!ok && !sqlite3_get_autocommit(r->db)) sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!ok) ok = find(r, s, true, c) && c->id;
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+bool record_put(struct record *r, const struct conv *c) {
+    pthread_mutex_lock(&r->lock);
+    sqlite3_stmt *st = begin(r, PUT, c->id);
+    bind(st, 2, c->attach);
+    bind(st, 3, c->render);
+    bind(st, 4, c->mode);
+    bind(st, 5, c->stopped_at);
+    bind(st, 6, c->first_edit);
+    bind(st, 7, c->budget);
+    bind_text(st, 8, c->stop);
+    bool ok = done(st);
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+bool record_turn(struct record *r, const struct conv *c) {
+    pthread_mutex_lock(&r->lock);
+    sqlite3_stmt *st = begin(r, TURN, c->id);
+    bind(st, 2, c->prompt);
+    bind(st, 3, c->cached);
+    bind(st, 4, c->written);
+    bind(st, 5, c->raw);
+    bind(st, 6, c->bad_turns);
+    sqlite3_bind_int64(st, 7, c->last);
+    bind_text(st, 8, c->model);
+    bool ok = done(st);
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+bool record_off(struct record *r, int64_t id, const char *why) {
+    pthread_mutex_lock(&r->lock);
+    sqlite3_stmt *st = begin(r, STOP, id);
+    bind(st, 2, MODE_EXIT);
+    bind_text(st, 3, why);
+    bool ok = done(st) && sqlite3_changes(r->db) > 0;
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static int64_t span(int64_t from, int64_t to) { return from && to > from ? to - from : 0; }
+
+void record_log(struct record *r, const struct xfer *x) {
+    pthread_mutex_lock(&r->lock);
+    sqlite3_stmt *st = begin(r, LOG, (int64_t)x->id);
+    char path[96];
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(x->uri, "?"), x->uri);
+    sqlite3_bind_int64(st, 2, (int64_t)time(NULL));
+    sqlite3_bind_int64(st, 3, x->conv.id);
+    bind_text(st, 4, providers[x->route.provider].name);
+    bind_text(st, 5, x->model);
+    bind_text(st, 6, path);
+    bind(st, 7, (uint64_t)x->status);
+    bind(st, 8, x->rung);
+    bind_text(st, 9, x->reason);
+    bind_text(st, 10, x->what);
+    bind(st, 11, x->scan.n);
+    bind(st, 12, x->stats.bytes_in);
+    bind(st, 13, x->stats.bytes_out);
+    bind(st, 14, x->stats.edits);
+    bind(st, 15, x->stats.cuts);
+    bind(st, 16, usage_prompt(&x->usage));
+    bind(st, 17, x->usage.cached);
+    bind(st, 18, x->usage.written);
+    bind(st, 19, x->usage.output);
+    sqlite3_bind_double(st, 20, x->cost);
+    sqlite3_bind_double(st, 21, x->saved);
+    sqlite3_bind_int64(st, 22, x->work_us);
+    sqlite3_bind_int64(st, 23, span(x->t_sent, x->t_head));
+    sqlite3_bind_int64(st, 24, span(x->t_begin, x->t_end));
+    (void)done(st);
+    if (++r->logged % LOG_TRIM == 0) {
+        (void)done(begin(r, TRIM, KEEP_REQUESTS));
+        purge(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Rows as "name: value" lines: for people, and for a bug report. No texts are kept, so none
+ * appear. */
+bool record_why(struct record *r, const char *id, struct buf *b) {
+    static const char one[] =
+        "SELECT r.*, c.attach, c.render, c.mode, c.stop, c.budget FROM request r"
+        " LEFT JOIN conv c ON c.id = r.conv WHERE r.id = ?1";
+    static const char all[] = "SELECT * FROM request ORDER BY id DESC LIMIT 50";
+    sqlite3_stmt *st;
+    bool found = false;
+    if (sqlite3_prepare_v2(r->db, id ? one : all, -1, &st, NULL) != SQLITE_OK) return false;
+    if (id) sqlite3_bind_int64(st, 1, (int64_t)strtoull(id, NULL, 16));
+    while (sqlite3_step(st) == SQLITE_ROW) {
+        if (found) buf_str(b, "\n");
+        found = true;
+        buf_fmt(b, "%-12s %llx\n", "request", (unsigned long long)column(st, 0));
+        for (int i = 1; i < sqlite3_column_count(st); i++) {
+            const unsigned char *v = sqlite3_column_text(st, i);
+            if (v && *v) buf_fmt(b, "%-12s %s\n", sqlite3_column_name(st, i), v);
+        }
+    }
+    sqlite3_finalize(st);
+    return found;
+}

@@ -1,0 +1,326 @@
+/* Which body is sent.
+ *
+ * In any doubt it is the one that is safe now: the original if nothing was ever changed in this
+ * conversation, else the exit body. What is changed for the first time is recorded before it is
+ * sent. Everything the library needs to know of the record goes through `record_options`. */
+#include "proxy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NUMBER = 24 };
+
+/* ---- the candidates -------------------------------------------------------------------------- */
+
+/* The body as the library reads it. */
+static const struct buf *plain_of(const struct xfer *x) {
+    return x->plain.data ? &x->plain : &x->body;
+}
+
+void rewrite_send_original(struct xfer *x, const char *reason) {
+    x->send = x->body.data;
+    x->send_len = x->body.len;
+    x->send_plain = x->rewritten = false;
+    x->reason = reason;
+    if (x->config->observe) return; /* the figures of what would have been sent are wanted */
+    x->stats.bytes_out = x->stats.bytes_in;
+    x->stats.edits = 0;
+    x->what[0] = '\0';
+}
+
+void rewrite_send_edited(struct xfer *x) {
+    x->send = x->edited.data;
+    x->send_len = x->edited.len;
+    x->send_plain = x->rewritten = true;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* What the library is told of the record. */
+struct extra {
+    paucis_kv kv[3];
+    char attach[NUMBER], stop[NUMBER];
+    size_t n;
+};
+
+static void record_options(const struct xfer *x, bool leaving, struct extra *e) {
+    e->kv[e->n++] = (paucis_kv){"grow", "no"};
+    snprintf(e->attach, NUMBER, "%" PRIu64, x->conv.attach);
+    if (x->conv.attach) e->kv[e->n++] = (paucis_kv){"attach", e->attach};
+    snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
+    bool stopped = x->conv.mode == MODE_FROZEN || (leaving && x->conv.stopped_at);
+    if (stopped) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+}
+
+static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
+    struct xfer *x = ud;
+    size_t n = strlen(x->what);
+    snprintf(x->what + n, sizeof x->what - n, "%s%s %" PRIu64 " times %" PRIu64 " bytes",
+             n ? ", " : "", strategy, hits, bytes);
+}
+
+/* A conversation met in mid-session begins behind what it brought along. */
+static void record_attach(struct xfer *x) {
+    if (x->conv.attach != ATTACH_NOW || !x->conv.id || !x->stats.messages_in) return;
+    x->conv.attach = x->stats.messages_in;
+    (void)record_put(x->serve->record, &x->conv);
+}
+
+static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *err) {
+    const struct buf *in = plain_of(x);
+    const paucis_opts *base = &x->config->opts;
+    paucis_opts o = *base;
+    struct extra e = {0};
+    record_options(x, leaving, &e);
+    paucis_kv *kv = malloc((base->nkv + e.n + 1) * sizeof *kv);
+    spare_give(&x->edited);
+    x->what[0] = '\0';
+    *err = PAUCIS_E_NOMEM;
+    if (!ctx || !kv || !spare_take(&x->edited, in->len)) {
+        free(kv);
+        return false;
+    }
+    if (base->nkv > 0) memcpy(kv, base->kv, base->nkv * sizeof *kv);
+    memcpy(kv + base->nkv, e.kv, e.n * sizeof *kv);
+    o.kv = kv;
+    o.nkv = base->nkv + e.n;
+    o.format = x->route.format;
+    if (leaving) o.policy = "exit";
+    if (!o.price && providers[x->route.provider].forced)
+        o.price = provider_price(x->route.provider);
+    o.log = note_saving;
+    o.log_ud = x;
+    if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
+    if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
+    paucis_stats st = {.size = sizeof st};
+    *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
+                               &st, NULL);
+    free(kv);
+    if (*err == PAUCIS_OK) {
+        x->stats = st;
+        record_attach(x);
+    }
+    return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
+}
+
+bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
+    return render(x, ctx, false, err);
+}
+
+/* The exit body: the original texts without the thinking that is bound to what was sent shortened,
+ * up to the message where paucis was stopped. */
+bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    paucis_err err;
+    rewrite_send_original(x, reason);
+    if (!config_is_stable(x->config) || !render(x, ctx, true, &err)) return false;
+    rewrite_send_edited(x);
+    x->reason = reason;
+    return true;
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
+
+/* Conversations of different users are kept apart by what names them. Tokens that a login renews
+ * every hour would cut a conversation in two, so only lasting keys and account ids count. */
+static struct chain seed_of(const struct xfer *x) {
+    static const char *const names[] = {"x-api-key", "api-key", "x-goog-api-key",
+                                        "chatgpt-account-id", "openai-organization"};
+    const char *texts[2 + sizeof names / sizeof *names] = {providers[x->route.provider].name};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        texts[i + 2] = headers_get(&x->in, names[i]);
+    const char *bearer = headers_get(&x->in, "authorization");
+    if (bearer && strncasecmp(bearer, "Bearer sk-", 10) == 0 &&
+        strncasecmp(bearer, "Bearer sk-ant-oat", 17) != 0)
+        texts[1] = bearer;
+    return scan_seed(texts, sizeof texts / sizeof *texts);
+}
+
+/* A signature over the body would no longer fit it. */
+static bool is_signed(const struct headers *h) {
+    const char *a = headers_get(h, "Authorization");
+    return (a && strncasecmp(a, "AWS4-", 5) == 0) || headers_get(h, "x-amz-content-sha256") ||
+           headers_get(h, "Signature") || headers_get(h, "Signature-Input");
+}
+
+static bool decode(struct xfer *x) {
+    const char *coding = headers_get(&x->in, "Content-Encoding");
+    if (!coding || name_is(coding, "identity")) return true;
+    if (headers_count(&x->in, "Content-Encoding") > 1) return false;
+    struct codec *c = codec_open(coding);
+    bool ok = c && codec_feed(c, x->body.data, x->body.len, &x->plain, x->config->max_body) &&
+              codec_done(c);
+    codec_close(c);
+    return ok;
+}
+
+/* NULL: the body was understood and belongs to x->conv. */
+static const char *understand(struct xfer *x) {
+    struct chain seed = seed_of(x);
+    if (is_signed(&x->in)) return "signed";
+    if (!decode(x)) return "coding";
+    const struct buf *in = plain_of(x);
+    if (!scan_body(&x->scan, in->data, in->len, &seed)) return "not-understood";
+    if (x->scan.model)
+        snprintf(x->model, sizeof x->model, "%.*s",
+                 (int)(x->scan.model_len < 63 ? x->scan.model_len : 63), x->scan.model);
+    if (!x->serve->record) return NULL; /* --record=none: every request is on its own */
+    return record_find(x->serve->record, &x->scan, x->route.counts, &x->conv) ? NULL : "record";
+}
+
+/* What is safe when nothing may be changed. */
+static void send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    if (x->conv.first_edit)
+        (void)rewrite_send_exit(x, ctx, reason);
+    else
+        rewrite_send_original(x, reason);
+}
+
+/* The library's count of messages, which `attach` and `stop` are in; a body it refused has none. */
+static uint64_t count_messages(const struct xfer *x) {
+    return x->stats.messages_in ? x->stats.messages_in : x->scan.n;
+}
+
+static const char *error_reason(paucis_err err) {
+    switch (err) {
+    case PAUCIS_OK: return "nothing-to-save";
+    case PAUCIS_E_PARSE: return "not-json";
+    case PAUCIS_E_FORMAT: return "format";
+    case PAUCIS_E_NOSPACE: return "nothing-to-save";
+    case PAUCIS_E_LIMIT: return "limit";
+    case PAUCIS_E_NOMEM: return "memory";
+    case PAUCIS_E_ARG: return "options";
+    case PAUCIS_E_INVARIANT:
+    case PAUCIS_E_CALLBACK: break;
+    }
+    return "internal";
+}
+
+/* The library's number of its rendering, and a hash of the options that decide with it: a
+ * conversation that began under others is not rendered anew in its middle. */
+static uint64_t rendering(const struct xfer *x) {
+    const paucis_opts *o = &x->config->opts;
+    const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
+                                     o->price ? o->price->name : NULL};
+    size_t n = 4;
+    for (size_t i = 0; i < o->nkv && i < 32; i++) {
+        texts[n++] = o->kv[i].key;
+        texts[n++] = o->kv[i].val;
+    }
+    return (scan_seed(texts, n).lo & INT32_MAX) << 16 | (x->stats.render & 0xffff);
+}
+
+bool rewrite_record_edit(struct xfer *x) {
+    size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
+    struct conv *c = &x->conv;
+    if (!c->id || x->route.counts) return true;
+    bool known = c->first_edit && c->first_edit <= first;
+    if (known && !x->forced) return true;
+    bool was = c->first_edit != 0;
+    if (!known) c->first_edit = first;
+    if (!was) c->render = rendering(x);
+    return record_put(x->serve->record, c) || was;
+}
+
+static bool asked_off(struct xfer *x) {
+    const char *h = headers_get(&x->in, "x-paucis");
+    if (!h || !name_is(h, "off")) return false;
+    if (x->conv.id && x->conv.mode == MODE_RUNS) {
+        x->conv.mode = MODE_EXIT;
+        x->conv.stopped_at = count_messages(x);
+        snprintf(x->conv.stop, sizeof x->conv.stop, "switched off by the client");
+        (void)record_put(x->serve->record, &x->conv);
+    }
+    return true;
+}
+
+static void choose(struct xfer *x, paucis_ctx *ctx) {
+    paucis_err err;
+    if (asked_off(x)) {
+        send_safe(x, ctx, "off");
+        return;
+    }
+    if (x->conv.mode == MODE_ORIGINAL) {
+        rewrite_send_original(x, "stopped");
+    } else if (x->conv.mode == MODE_EXIT ||
+               (x->conv.mode == MODE_FROZEN && !config_is_stable(x->config))) {
+        send_safe(x, ctx, "stopped");
+    } else if (!rewrite_render(x, ctx, &err)) {
+        send_safe(x, ctx, error_reason(err));
+    } else if (x->conv.first_edit && x->conv.render != rendering(x)) {
+        send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
+    } else if (x->config->observe) {
+        rewrite_send_original(x, "observe");
+    } else if (!rewrite_record_edit(x)) {
+        rewrite_send_original(x, "record");
+    } else {
+        rewrite_send_edited(x);
+    }
+}
+
+void rewrite_decide(struct xfer *x, paucis_ctx *ctx) {
+    int64_t from = now_us();
+    const char *doubt = understand(x);
+    x->stats.bytes_in = x->stats.bytes_out = plain_of(x)->len;
+    if (doubt)
+        rewrite_send_original(x, doubt);
+    else
+        choose(x, ctx);
+    x->work_us = now_us() - from;
+}
+
+/* ---- after the turn: is the provider's cache as it should be? -------------------------------- */
+
+enum { BAD_TURNS = 3, SLACK = 1024 };
+
+/* Tokens that this turn should have found in the cache, by what the turn before read and wrote. */
+static uint64_t expected(const struct conv *c) {
+    return c->written ? c->cached + c->written : c->cached ? c->prompt : 0;
+}
+
+/* What the prompt cost, and what it would have cost without paucis: the whole conversation, of
+ * which the turn before was cached if anything was. In base prices of a token. */
+static void reckon(struct xfer *x, bool warm) {
+    const paucis_price *p =
+        x->config->opts.price ? x->config->opts.price : provider_price(x->route.provider);
+    const struct usage *u = &x->usage;
+    double read = p->read / 1000.0, wrote = p->write / 1000.0;
+    double prompt = (double)usage_prompt(u), in = (double)x->stats.bytes_in;
+    double out = (double)(x->rewritten ? x->stats.bytes_out : x->stats.bytes_in);
+    double raw = out > 0 ? prompt * in / out : prompt;
+    double write = u->written ? wrote : 1;
+    x->cost = (double)u->fresh + (double)u->cached * read + (double)u->written * wrote;
+    double old = warm && u->cached ? (double)x->conv.raw : 0;
+    double kept = old < raw ? old : raw;
+    if (x->conv.first_edit && !x->config->observe)
+        x->saved = kept * read + (raw - kept) * write - x->cost;
+    x->conv.raw = (uint64_t)raw;
+}
+
+void rewrite_watch(struct xfer *x) {
+    const struct usage *u = &x->usage;
+    struct conv *c = &x->conv;
+    if (!u->seen || x->status != 200 || x->route.counts) return;
+    int64_t now = (int64_t)time(NULL);
+    unsigned ttl = provider_price(x->route.provider)->ttl_s;
+    bool warm =
+        c->last && (ttl == 0 || now - c->last < (int64_t)ttl) && strcmp(c->model, x->model) == 0;
+    reckon(x, warm);
+    if (!c->id) return;
+    if (warm && x->rewritten && u->has_cache && !x->stats.cut_now)
+        c->bad_turns = u->cached + SLACK < expected(c) / 4 * 3 ? c->bad_turns + 1 : 0;
+    c->prompt = usage_prompt(u);
+    c->cached = u->cached;
+    c->written = u->written;
+    c->last = now;
+    memcpy(c->model, x->model, sizeof c->model);
+    (void)record_turn(x->serve->record, c);
+    if (c->bad_turns < BAD_TURNS || c->mode != MODE_RUNS) return;
+    c->mode = MODE_FROZEN;
+    c->stopped_at = count_messages(x);
+    snprintf(c->stop, sizeof c->stop, "fewer cached tokens than expected, %d turns in a row",
+             BAD_TURNS);
+    (void)record_put(x->serve->record, c);
+}

@@ -1,0 +1,122 @@
+/* paucis serve: starts the parts, waits for signals, ends in order: no new clients, the requests
+ * under way to their end or to the end of patience, then the rest. SIGHUP reads the
+ * configuration again. */
+#include "conns.h"
+#include "proxy.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <malloc.h>
+#include <microhttpd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static sigset_t our_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void serve_block_signals(void) {
+    sigset_t set = our_signals();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* A limit on file sizes is an error like a full disk, not the end. As many sockets as the system
+ * allows, and bodies' memory back to it as soon as they are done. */
+static void use_limits(void) {
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+    mallopt(M_ARENA_MAX, 4);
+}
+
+static void free_all(struct serve *s) {
+    record_close(s->record);
+    ledger_free(s->ledger);
+    conns_free(s->conns);
+    spare_free();
+    config_free(atomic_load(&s->config));
+    free(s);
+    curl_global_cleanup();
+}
+
+struct serve *serve_start(struct config *c) {
+    struct serve *s = calloc(1, sizeof *s);
+    use_limits();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (!s) return config_free(c), NULL;
+    atomic_store(&s->config, c);
+    atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
+    s->ledger = ledger_new();
+    s->conns = conns_new();
+    bool ok = s->ledger && s->conns;
+    if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
+    ok =
+        ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
+    if (ok) return s;
+    if (s->work) work_stop(s->work);
+    if (s->loop) loop_stop(s->loop);
+    free_all(s);
+    return NULL;
+}
+
+static void wait_quiet(struct serve *s, unsigned ms) {
+    struct timespec step = {0, 10 * 1000 * 1000};
+    for (unsigned waited = 0; waited < ms && atomic_load(&s->active) > 0; waited += 10)
+        nanosleep(&step, NULL);
+}
+
+void serve_stop(struct serve *s) {
+    const struct config *c = atomic_load(&s->config);
+    atomic_store(&s->draining, true);
+    MHD_socket listening = MHD_quiesce_daemon(s->daemon);
+    if (listening != MHD_INVALID_SOCKET) close(listening);
+    wait_quiet(s, c->drain * 1000);
+    loop_cancel(s->loop);
+    wait_quiet(s, 2000);
+    listen_stop(s);
+    wait_quiet(s, 2000);
+    work_stop(s->work);
+    loop_stop(s->loop);
+    free_all(s);
+}
+
+static void reload(struct serve *s, const struct args *a) {
+    struct config *old = atomic_load(&s->config), *now = config_read(a);
+    if (!now) {
+        complain("the configuration stays as it was");
+        return;
+    }
+    now->older = old;
+    atomic_store(&s->config, now);
+    complain("configuration read again; the address and the record stay until a restart");
+}
+
+int cmd_serve(const struct args *a) {
+    if (a->noperands > 0) return usage_error("unexpected operand '%s'", a->operands[0]);
+    struct config *c = config_read(a);
+    if (!c) return EXIT_USAGE;
+    serve_block_signals();
+    struct serve *s = serve_start(c);
+    if (!s) return EXIT_USAGE;
+    complain("listening on %s port %u; live page http://127.0.0.1:%u/paucis/", c->listen, s->port,
+             s->port);
+    sigset_t set = our_signals();
+    int number = 0;
+    while (sigwait(&set, &number) == 0 && number == SIGHUP) reload(s, a);
+    complain("draining");
+    serve_stop(s);
+    return EXIT_DONE;
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Append-stable: what was sent once is sent the same way again, up to the next cut, and cuts fall where the
+plan says.
+
+Every trace, as it came and in every format (without the traces: generated conversations), as the requests
+that an agent sent one after another. Each message in the output of a request stands with the same bytes at
+the same place in the output of the next one, unless a cut fell between, and then up to it. The same with
+cache marks that move every turn, with messages put into the history, with another system text and other
+tools. Where the history is what was sent, compacting again keeps it. Other processes and thread counts
+give the same bytes. Without PAUCIS_LONG=1 only some of the traces.
+"""
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+HOME = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HOME / "tools"), str(HOME / "ref")]
+import convert
+import dialogues
+from library import LIB, Library
+from support import LONG, SANITIZED, SHARED, expect, finish, paucis, skip, traces
+from turns import Turns, common, dump, elements, marked, thinks, unmarked
+
+RUNS = {
+    "balanced": {},
+    "deep, snippets": {"level": "deep", "form": "snippet"},
+    "openai": {"price": "openai"},
+    "no cache": {"price": "none", "window": "3"},
+    "safe": {"level": "safe"},
+    "budget 2000": {"budget": 2000},
+    "budget 20000": {"budget": 20000, "level": "safe"},
+    "late and stopped": {"price": "none", "attach": "12", "stop": "40"},
+}
+seen = {"requests": 0, "cuts": 0, "shorter": 0}
+
+
+class Run:
+    """One way of compacting."""
+
+    def __init__(self, lib, name, format_):
+        self.lib, self.name, self.format = lib, name, format_
+        self.options = dict(RUNS[name])
+        self.budget = self.options.pop("budget", None)
+
+    def compact(self, body, **more):
+        code, out, st = self.lib.compact(body, None, self.budget, {**self.options, **more}, self.format)
+        expect(code == 0, self.name, self.format, "error", code)
+        expect(len(out) <= len(body), self.name, self.format, "the output is longer than the input")
+        seen["requests"] += 1
+        seen["cuts"] += st.cut_now
+        seen["shorter"] += len(out) < len(body)
+        return out, st
+
+    def cuts(self, body):
+        """(first message rewritten, messages in the request that did it) of every cut made"""
+        self.lib.plan(body, None, self.budget, self.options, self.format)
+        return [(c["message"], c["messages"]) for c in self.lib.cuts() if not c["planned"]]
+
+
+def place_of(run, body, message, **more):
+    """How many elements of the output's array stand before a message of the view."""
+    if message == 0:
+        return 0
+    _, edits = run.lib.plan(body, None, run.budget, {**run.options, **more}, run.format)
+    gone = [e["pos"] for e in edits if e["op"] == b"drop-message"]
+    at = min(p["pos"] for p in run.lib.read(body, run.format) if p["message"] >= message)
+    whole = elements(body, run.format)
+    start, count = body.index(whole[0]), 0
+    for e in whole:
+        if start + len(e) > at:
+            break
+        count += not any(start <= g < start + len(e) for g in gone)
+        start += len(e) + 1
+    return count
+
+
+def same_up_to(run, label, before, now, limit):
+    """The first `limit` messages of two outputs are the same bytes, with what stands before them."""
+    a, b = elements(before, run.format), elements(now, run.format)
+    first = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return expect(first >= min(limit, len(a), len(b)), run.name, label, "message", first,
+                  "changed, the cut is at", limit)
+
+
+def append(run, label, turns, body_of=None):
+    """The requests one after another; returns the last output."""
+    body_of = body_of or turns.body
+    before = None
+    for n in turns.boundaries():
+        body = body_of(n)
+        out, st = run.compact(body)
+        if before is None or out.startswith(before[:-2]):
+            before = out
+            continue
+        if not expect(st.cut_now, run.name, label, f"request with {n} messages changed byte",
+                      common(before, out), "without a cut"):
+            return out
+        message, _ = run.cuts(body)[-1]
+        if not same_up_to(run, f"{label}, request with {n} messages", before, out,
+                          place_of(run, body, message)):
+            return out
+        before = out
+    return before
+
+
+# ---- what clients do ---------------------------------------------------------------------------
+
+
+def moving_marks(run, label, turns):
+    """Marks that move change nothing but themselves."""
+    for n in turns.boundaries():
+        plain, _ = run.compact(turns.body(n))
+        body = marked(turns, n, range(max(0, n - 3), n))
+        out, _ = run.compact(body)
+        if not expect(unmarked(out) == unmarked(plain), run.name, label,
+                      f"marks change the request with {n} messages"):
+            return
+
+
+def inserted(run, label, turns, at):
+    """A message put into the history alters nothing before it, but for later cuts."""
+    body = turns.body(len(turns.messages))
+    more = Turns({**turns.head, turns.key: turns.messages}, turns.format)
+    more.messages.insert(at, {"role": "user", "content": "<system-reminder>be quick</system-reminder>"})
+    more.bytes.insert(at, dump(more.messages[at]))
+    other = more.body(len(more.messages))
+    before, now = run.compact(body)[0], run.compact(other)[0]
+    late = [place_of(run, b, m) for b in (body, other) for m, n in run.cuts(b) if n > at]
+    same_up_to(run, f"{label}, inserted at {at}", before, now, min([at, *late]))
+
+
+def other_head(run, label, turns, **changes):
+    """Another system text or other tools: the messages are sent as before."""
+    for n in turns.boundaries()[-2:]:
+        before, now = run.compact(turns.body(n))[0], run.compact(turns.body(n, **changes))[0]
+        same_up_to(run, f"{label}, other {' '.join(changes)}, request with {n} messages", before, now, n)
+
+
+def head_changes(turns):
+    tool = {"openai-chat": [{"type": "function", "function": {"name": "more", "parameters": {}}}],
+            "anthropic": [{"name": "more", "input_schema": {"type": "object"}}]}
+    if turns.format == "anthropic":
+        yield {"system": [{"type": "text", "text": "It is Tuesday now. Be brief."}]}
+    if turns.format == "openai-responses":
+        yield {"instructions": "It is Tuesday now. Be brief."}
+    if turns.format == "gemini":
+        yield {"systemInstruction": {"parts": [{"text": "It is Tuesday now. Be brief."}]}}
+    if turns.format in tool:
+        yield {"tools": tool[turns.format]}
+
+
+def history_sent(run, label, turns):
+    """The agent keeps what was sent as its history."""
+    kept, done = [], 0
+    for n in turns.boundaries():
+        body = turns.open() + b",".join(kept + turns.bytes[done:n]) + b"]}"
+        out, st = run.compact(body, history="sent")
+        now = elements(out, run.format)
+        same = len(kept) if not st.cut_now else 0
+        if st.cut_now:
+            run.lib.plan(body, None, run.budget, {**run.options, "history": "sent"}, run.format)
+            made = [c for c in run.lib.cuts() if not c["planned"]]
+            expect(len(made) == 1, run.name, label, "only the last request may cut", len(made))
+            same = place_of(run, body, made[-1]["message"], history="sent")
+        if not expect(now[:same] == kept[:same], run.name, label, f"sent, request with {n} messages",
+                      "changed before message", same):
+            return
+        kept, done = now, n
+
+
+# ---- all of it ---------------------------------------------------------------------------------
+
+
+def conversations():
+    """(name, format, body parsed)"""
+    if SHARED:
+        for about, body in traces(1 if LONG else 40):
+            parsed = json.loads(body)
+            yield about["id"][-50:], about["format"], parsed
+            for format_ in convert.FORMATS:
+                yield f"{about['id'][-50:]} as {format_}", format_, convert.convert(
+                    parsed, about["format"], format_)
+    rng = random.Random("append")
+    for i in range(300 if LONG else 15):
+        for format_, body in dialogues.bodies(rng).items():
+            yield f"generated {i}", format_, json.loads(body)
+
+
+def bound(turns, rng):
+    """The same with thinking that is bound to what stands before it."""
+    head = {**turns.head, "thinking": rng.choice(({"type": "adaptive"},
+                                                  {"type": "enabled", "budget_tokens": 2048}))}
+    if turns.format == "anthropic":
+        head["model"] = "claude-opus-5-5"
+    return thinks(rng, Turns({**head, turns.key: list(turns.messages)}, turns.format))
+
+
+def one(lib, number, name, format_, body):
+    turns, rng = Turns(body, format_), random.Random(name)
+    for which in RUNS if LONG else ("balanced", list(RUNS)[1 + number % (len(RUNS) - 1)]):
+        run = Run(lib, which, format_)
+        append(run, f"{name} ({format_})", turns)
+        if format_ in ("anthropic", "bedrock"):
+            append(run, f"{name} ({format_}, bound)", bound(turns, rng))
+    run = Run(lib, "no cache", format_)
+    history_sent(run, name, turns)
+    if format_ in ("anthropic", "bedrock"):
+        moving_marks(run, name, turns)
+    if format_ in ("openai-chat", "anthropic", "openai-responses") and len(turns.messages) > 9:
+        for at in rng.choices(turns.boundaries()[1:] or [1], k=2):
+            inserted(run, name, turns, at)
+    for changes in head_changes(turns):
+        other_head(Run(lib, "balanced", format_), name, turns, **changes)
+
+
+def processes(bodies):
+    """The command gives the library's bytes, whatever the number of threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "bodies"
+        file.write_bytes(b"".join(body + b"\n" for _, body, _ in bodies))
+        want = b"".join(out + b"\n" for _, _, out in bodies)
+        for jobs in ("1", "3"):
+            code, out, err = paucis("compact", "-q", "--jsonl", "-j", jobs, file)
+            expect(code == 0 and out == want, "command with", jobs, "threads: exit", code, err[:200])
+
+
+def main():
+    if SANITIZED or not LIB.exists():
+        skip("a sanitized library cannot be loaded into a Python that is not")
+    lib, bodies = Library(), []
+    for number, (name, format_, body) in enumerate(conversations()):
+        one(lib, number, name, format_, body)
+        whole = Turns(body, format_).body(10 ** 9)
+        if number % 5 == 0 and format_ != "neutral":
+            code, out, _ = lib.compact(whole, None, fmt=None)
+            bodies += [(name, whole, out)] if code == 0 else []
+    processes(bodies)
+    lib.close()
+    expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)
+    finish(f"{seen['requests']} requests, {seen['shorter']} of them shortened, {seen['cuts']} cuts")
+
+
+main()
