@@ -242,7 +242,7 @@ CorpusResult run_corpus(const Corpus &c, const Options &o, const Options::File &
     }
     result.rows = measure(chosen_rows(c, o, file, about), c, o.seconds);
     if (file.node.empty())
-        for (const char *policy : {"none", "classic"})
+        for (const char *policy : {"none", "classic", "stable"})
             result.memory.push_back(memory_of(c.name, c.bodies, policy));
     return result;
 }

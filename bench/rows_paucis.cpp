@@ -1,5 +1,5 @@
-// paucis through its public header: the identity write by every kernel, and every policy and
-// strategy the library lists, so a new one appears in the table by itself.
+// paucis through its public header: the identity write by every kernel, and every form of the
+// stable policy, other policy and strategy the library lists, so a new one appears by itself.
 #include <cstring>
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace {
 struct Call {
     paucis_ctx *ctx = nullptr;
     paucis_opts opts;
-    paucis_kv kv = {"kernel", nullptr};
+    paucis_kv kv = {nullptr, nullptr};
     std::vector<char> out;
 
     // Room for classic results, which may be longer than the body. What still does not fit is
@@ -26,8 +26,8 @@ struct Call {
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
 
-    void kernel(const char *name) {
-        kv.val = name;
+    void option(const char *key, const char *val) {
+        kv = {key, val};
         opts.kv = &kv;
         opts.nkv = 1;
     }
@@ -79,11 +79,16 @@ void add_paucis(Rows &rows) {
     rows.add("paucis read + view, no write", [read](const Body &b) { return read->plan(b); });
     for (size_t i = 0; const paucis_info *k = paucis_kernel_at(i); i++) {
         auto call = call_with(rows, "none", nullptr);
-        call->kernel(k->name);
+        call->option("kernel", k->name);
         add_into(rows, std::string("paucis identity, ") + k->name + (i ? "" : " (best)"), call);
     }
+    for (size_t i = 0; const paucis_info *f = paucis_form_at(i); i++) {
+        auto call = call_with(rows, "stable", nullptr);
+        call->option("form", f->name);
+        add_into(rows, std::string("paucis -p stable -O form=") + f->name, call);
+    }
     for (size_t i = 0; const paucis_info *p = paucis_policy_at(i); i++)
-        if (strcmp(p->name, "none") != 0)
+        if (strcmp(p->name, "none") != 0 && strcmp(p->name, "stable") != 0)
             add_decision(rows, std::string("paucis -p ") + p->name,
                          call_with(rows, p->name, nullptr));
     for (size_t i = 0; const paucis_info *s = paucis_strategy_at(i); i++)

@@ -90,7 +90,7 @@ static size_t place(const char *name, const char *const *names) {
 /* Calls are remembered by their ids; a result finds its call. */
 static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
     if (!p->id.len || (p->kind != PART_CALL && p->kind != PART_RESULT)) return PAUCIS_OK;
-    struct item_slot *slot = paucis__item_add(&s->calls, item_hash(p->id.at, p->id.len));
+    struct item_entry *slot = item_add(&s->calls, item_hash(p->id.at, p->id.len));
     if (!slot) return PAUCIS_E_NOMEM;
     if (p->kind == PART_CALL)
         slot->value = s->fold.parts.count + 1;

@@ -136,10 +136,10 @@ static paucis_err add_bound(struct fold *f, size_t part) {
 
 /* Is it a result that the user wants left alone? */
 static paucis_err exclude(struct fold *f, struct fold_part *p) {
-    struct span arguments;
+    struct form_text call;
     if (p->kind != PART_RESULT || !f->limits.never || p->mate >= f->parts.count) return PAUCIS_OK;
-    PAUCIS_TRY(f->source.text(f->source.ud, p->mate, &arguments));
-    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, arguments))
+    PAUCIS_TRY(paucis__fold_text(f, p->mate, &call));
+    if (paucis__never_cut(f->limits.never, f->parts.at[p->mate].name, call.text))
         p->flags &= (uint8_t)~FOLD_OPEN;
     return PAUCIS_OK;
 }
@@ -318,22 +318,26 @@ static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
 }
 
 /* Noise goes from what a program has printed. In a file every byte may be meant. */
-static paucis_err clean(struct fold *f, struct form_text *t) {
-    if (!t->is_result || t->tool == TOOL_READ || !paucis__has_noise(t->text)) return PAUCIS_OK;
-    char *copy = paucis__arena_alloc(f->arena, t->text.len);
+static paucis_err clean(struct fold *f, struct fold_part *p) {
+    p->cleaned = true;
+    if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, p->text.len);
     if (!copy) return PAUCIS_E_NOMEM;
-    t->text = span_of(copy, paucis__strip_noise(t->text, copy));
+    p->text = span_of(copy, paucis__strip_noise(p->text, copy));
     return PAUCIS_OK;
 }
 
 paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
-    const struct fold_part *p = &f->parts.at[part];
-    *out = (struct form_text){.part = part,
-                              .is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN),
+    struct fold_part *p = &f->parts.at[part];
+    bool is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN);
+    if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
+    if (is_result && !p->cleaned) PAUCIS_TRY(clean(f, p));
+    *out = (struct form_text){.text = p->text,
+                              .part = part,
+                              .is_result = is_result,
                               .failed = p->flags & FOLD_ERROR,
                               .tool = p->tool};
-    PAUCIS_TRY(f->source.text(f->source.ud, part, &out->text));
-    return clean(f, out);
+    return PAUCIS_OK;
 }
 
 static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
@@ -702,7 +706,7 @@ void paucis__fold_clear(struct fold *f) {
         0;
     for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
     paucis__rent_free(&f->rent);
-    if (f->forms.kind && f->forms.kind->free) f->forms.kind->free(&f->forms);
+    if (f->forms.state) f->forms.kind->clear(&f->forms);
     f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
     f->floor = f->hard_floor = f->head_parts = 0;
     f->blocks = 0;
@@ -723,6 +727,7 @@ void paucis__fold_clear(struct fold *f) {
 
 void paucis__fold_free(struct fold *f) {
     paucis__fold_clear(f);
+    if (f->forms.state) f->forms.kind->free(&f->forms);
     VEC_FREE(f->mem, f->parts);
     VEC_FREE(f->mem, f->leaves);
     VEC_FREE(f->mem, f->candidates);

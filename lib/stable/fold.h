@@ -32,6 +32,7 @@ enum fold_flags {
 struct fold_part {
     uint32_t message;
     uint8_t role, kind, flags, form, tool;
+    bool cleaned;    /* its text is without noise */
     uint32_t mate;   /* a result's call, NO_INDEX if unknown */
     uint32_t block;  /* blocks before it; what is not known, cache marks among it, is none */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
@@ -41,6 +42,7 @@ struct fold_part {
     int64_t since;    /* the turn since which it pays rent */
     int64_t again;    /* tokens of it that a cut before it would write again */
     size_t len;       /* bytes of text it came with */
+    struct span text; /* that text, at == NULL until somebody has asked for it */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -127,7 +129,7 @@ struct fold {
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,
- * id, name, mate. */
+ * text (if it is at hand), id, name, mate. */
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part);
 
 /* A request made of all parts so far; `last` if it is the one that is really sent now. */

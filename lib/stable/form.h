@@ -33,6 +33,7 @@ struct form_kind {
     paucis_err (*stays)(struct forms *f, struct span text);
     /* A result of more than `cap` bytes cut to about that, before it is sent for the first time. */
     paucis_err (*capped)(struct forms *f, const struct form_text *t, size_t cap, struct span *out);
+    void (*clear)(struct forms *f); /* for the next conversation; NULL: there is no state */
     void (*free)(struct forms *f);
 };
 

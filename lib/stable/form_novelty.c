@@ -9,15 +9,14 @@
 
 #include <string.h>
 
-#include "stable/items.h"
 #include "stable/joints.h"
 #include "stable/kind_json.h"
+#include "stable/reading.h"
 
 #define LEAST_GAIN 64    /* bytes: a form that saves less is not used */
 #define LONG_LINE 240    /* bytes: longer lines are cut into pieces ... */
 #define PIECE_FROM 80    /* ... of at least so many, if there is a place to cut, */
 #define PIECE_TO 160     /* ... and at most so many */
-#define SAME_LINE 24     /* bytes: shorter lines are not worth repeating verbatim */
 #define READ_BONUS 130   /* percent of V: a line of a file is what an edit will quote ... */
 #define OTHER_BONUS 25   /* ... and a line of other output seldom is */
 #define GAP_COST 7       /* bytes that a gap costs, about */
@@ -43,8 +42,8 @@ struct piece { /* a line, or a piece of a long one */
 };
 
 struct novelty {
-    struct item_set items;
-    struct item_set lines; /* the last part that has the line, plus 1 */
+    struct readings read;
+    size_t cursor; /* in the items of the text that is weighed */
     VEC(struct piece) pieces;
     VEC(struct item) names;
     VEC(char) text;
@@ -57,19 +56,23 @@ static paucis_err novelty_state(struct forms *f, struct novelty **out) {
         struct novelty *n = paucis__mem_resize(f->mem, NULL, 0, sizeof *n);
         if (!n) return PAUCIS_E_NOMEM;
         memset(n, 0, sizeof *n);
-        n->items.mem = n->lines.mem = f->mem;
-        n->items.seed = n->lines.seed = f->seed;
+        paucis__readings_init(&n->read, f->mem, f->seed);
         f->state = n;
     }
     *out = f->state;
     return PAUCIS_OK;
 }
 
+static void novelty_clear(struct forms *f) {
+    struct novelty *n = f->state;
+    paucis__readings_clear(&n->read);
+    n->weighings = 0;
+}
+
 static void novelty_free(struct forms *f) {
     struct novelty *n = f->state;
     if (!n) return;
-    paucis__items_free(&n->items);
-    paucis__items_free(&n->lines);
+    paucis__readings_free(&n->read);
     VEC_FREE(f->mem, n->pieces);
     VEC_FREE(f->mem, n->names);
     VEC_FREE(f->mem, n->text);
@@ -78,129 +81,20 @@ static void novelty_free(struct forms *f) {
     f->state = NULL;
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
-
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static struct span strip(struct span s) {
-    while (s.len && is_space(s.at[s.len - 1])) s.len--;
-    while (s.len && is_space(*s.at)) s.at++, s.len--;
-    return s;
-}
-
-static bool is_path(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || memchr("_./-", c, 4);
-}
-
-/* What follows "12:", "12|", "12-", "12.", "12\t" or "12 and an arrow" at the start of s; at ==
- * NULL if it does not start so. */
-static struct span behind_number(struct span s) {
-    size_t n = 0;
-    while (n < s.len && is_digit(s.at[n])) n++;
-    size_t left = s.len - n, mark = 0;
-    if (n && left >= 3 && !memcmp(s.at + n, "\xE2\x86\x92", 3))
-        mark = 3;
-    else if (n && left && memchr("\t:|-.", s.at[n], 5))
-        mark = 1;
-    return mark ? span_of(s.at + n + mark, left - mark) : span_of(NULL, 0);
-}
-
-/* A line without blanks around it and without the number, or path and number, that a tool put in
- * front. */
-static struct span bare(struct span line) {
-    line = strip(line);
-    struct span rest = behind_number(line);
-    for (size_t i = 1; !rest.at && i < line.len && is_path(line.at[i - 1]); i++)
-        if (line.at[i] == ':' || line.at[i] == '-')
-            rest = behind_number(span_of(line.at + i + 1, line.len - i - 1));
-    return rest.at ? strip(rest) : line;
-}
-
-/* The line that begins at `at`, with its newline. */
-static struct span line_at(const char *at, const char *end) {
-    const char *newline = memchr(at, '\n', (size_t)(end - at));
-    return span_of(at, (size_t)((newline ? newline + 1 : end) - at));
-}
-
-/* A long line's first piece. */
-static size_t piece_len(struct span line) {
-    if (line.len <= LONG_LINE) return line.len;
-    for (size_t i = PIECE_TO; i > PIECE_FROM; i--)
-        if (memchr(" ,;", line.at[i - 1], 3)) return i;
-    size_t n = PIECE_TO;
-    while (n > PIECE_FROM && ((unsigned char)line.at[n] & 0xC0) == 0x80) n--;
-    return n;
-}
-
 static paucis_err novelty_stays(struct forms *f, struct span text) {
     struct novelty *n;
-    struct item item;
     PAUCIS_TRY(novelty_state(f, &n));
-    for (const char *at = text.at, *end = at + text.len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = KNOWN;
-    }
-    return PAUCIS_OK;
-}
-
-static paucis_err born_result(struct novelty *n, size_t part, struct span text) {
-    for (const char *at = text.at, *end = at + text.len; at < end;) {
-        struct span line = line_at(at, end), words = bare(line);
-        at += line.len;
-        if (words.len < SAME_LINE) continue;
-        struct item_slot *slot = paucis__item_add(&n->lines, item_hash(words.at, words.len));
-        if (!slot) return PAUCIS_E_NOMEM;
-        slot->value = part + 1;
-    }
-    return PAUCIS_OK;
+    return paucis__reading_mark(&n->read, text, KNOWN);
 }
 
 static paucis_err novelty_born(struct forms *f, const struct form_text *t) {
     struct novelty *n;
     PAUCIS_TRY(novelty_state(f, &n));
-    return t->is_result ? born_result(n, t->part, t->text) : novelty_stays(f, t->text);
+    return t->is_result ? paucis__reading_add(&n->read, t->part, t->text)
+                        : paucis__reading_mark(&n->read, t->text, KNOWN);
 }
 
 /* ---- weighing ------------------------------------------------------------------------------ */
-
-/* Finds the new names of a piece, from `from` on, and what they are worth. */
-static paucis_err weigh_names(struct novelty *n, struct piece *p, const char *from,
-                              struct span text, uint64_t code, uint64_t word, bool list_all) {
-    struct item item;
-    const char *listed = from;
-    p->names = (uint32_t)n->names.count;
-    for (const char *at = from, *end = p->at + p->len; paucis__item_next(&at, end, &item);) {
-        struct item_slot *slot = paucis__item_add(&n->items, item_hash(item.at, item.len));
-        if (!slot || !VEC_ROOM(n->items.mem, n->names, 1)) return PAUCIS_E_NOMEM;
-        if (slot->value == KNOWN || slot->value == n->weighings) continue;
-        slot->value = n->weighings;
-        uint64_t worth = paucis__item_is_code(&item) ? code : word;
-        p->worth += worth;
-        if (item.at < listed || !paucis__whole_name(text.at, text.at + text.len, &item)) continue;
-        listed = item.at + item.len;
-        if (!list_all && ((item.len + 1) * SCALE > worth || paucis__is_time(&item))) continue;
-        n->names.at[n->names.count++] = item;
-        p->nnames++;
-        p->listed += (uint32_t)item.len + 1;
-    }
-    return PAUCIS_OK;
-}
-
-static void weigh_line(struct novelty *n, struct piece *p, const struct form_text *t,
-                       uint64_t code) {
-    struct span words = bare(span_of(p->at, p->len));
-    if (words.len < SAME_LINE) return;
-    const struct item_slot *slot = paucis__item_find(&n->lines, item_hash(words.at, words.len));
-    bool again = slot && slot->value > t->part + 1;
-    if (!again) p->bonus = code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
-}
-
-/* Is it the output of a program that was run, where a failure is news? In a file it is text. */
-static bool is_run(const struct form_text *t) {
-    return t->tool == TOOL_RUN || t->tool == TOOL_TEST || t->tool == TOOL_OTHER;
-}
 
 /* What all pieces of a text are weighed by. */
 struct scale {
@@ -209,52 +103,123 @@ struct scale {
     size_t unit;         /* bytes: elements of JSON up to this are not taken apart */
 };
 
-static paucis_err weigh_json(struct novelty *n, const struct form_text *t, const struct scale *s) {
+/* Is it the output of a program that was run, where a failure is news? In a file it is text. */
+static bool is_run(const struct form_text *t) {
+    return t->tool == TOOL_RUN || t->tool == TOOL_TEST || t->tool == TOOL_OTHER;
+}
+
+static struct piece *add_piece(struct novelty *n, const char *at, size_t len) {
+    if (!VEC_ROOM(n->read.mem, n->pieces, 1)) return NULL;
+    struct piece *p = &n->pieces.at[n->pieces.count++];
+    *p = (struct piece){.at = at, .len = (uint32_t)len};
+    return p;
+}
+
+/* Finds the new names of a piece, but for `skip` bytes, and what they are worth. */
+static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t skip,
+                              const struct reading *r, const struct scale *s) {
+    const char *text = r->text.at, *listed = p->at + skip;
+    struct reading_items found;
+    size_t end = (size_t)(p->at - text) + p->len;
+    PAUCIS_TRY(
+        paucis__reading_items(&n->read, r, (size_t)(listed - text), end, &n->cursor, &found));
+    if (!VEC_ROOM(n->read.mem, n->names, found.count)) return PAUCIS_E_NOMEM;
+    p->names = (uint32_t)n->names.count;
+    for (size_t i = 0; i < found.count; i++) {
+        struct item_entry *entry = &n->read.items.entries.at[found.at[i].place];
+        if (entry->value == KNOWN || entry->value == n->weighings) continue;
+        entry->value = n->weighings;
+        uint64_t worth = n->read.code.at[found.at[i].place] ? s->code : s->word;
+        struct item item = {text + found.at[i].at, found.at[i].len};
+        p->worth += worth;
+        if (item.at < listed || !paucis__whole_name(text, text + r->text.len, &item)) continue;
+        listed = item.at + item.len;
+        if (!s->list_all && ((item.len + 1) * SCALE > worth || paucis__is_time(&item))) continue;
+        n->names.at[n->names.count++] = item;
+        p->nnames++;
+        p->listed += (uint32_t)item.len + 1;
+    }
+    return PAUCIS_OK;
+}
+
+/* What a line is worth that may be wanted verbatim. */
+static uint64_t line_bonus(const struct form_text *t, const struct scale *s) {
+    return s->code * (t->tool == TOOL_READ ? READ_BONUS : OTHER_BONUS) / 100;
+}
+
+static paucis_err weigh_json(struct novelty *n, const struct form_text *t, const struct reading *r,
+                             const struct scale *s) {
     struct json_piece next;
     for (;;) {
-        PAUCIS_TRY(paucis__json_piece(&n->json, n->items.mem, &next));
+        PAUCIS_TRY(paucis__json_piece(&n->json, n->read.mem, &next));
         if (!next.at) return PAUCIS_OK;
-        if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
-        struct piece *p = &n->pieces.at[n->pieces.count++];
-        *p = (struct piece){.at = next.at,
-                            .len = (uint32_t)next.len,
-                            .tail = (uint32_t)next.tail,
-                            .kind = (uint8_t)next.kind,
-                            .keep = next.kind == PIECE_FIXED};
-        PAUCIS_TRY(weigh_names(n, p, p->at, t->text, s->code, s->word, s->list_all));
-        weigh_line(n, p, t, s->code);
+        struct piece *p = add_piece(n, next.at, next.len);
+        if (!p) return PAUCIS_E_NOMEM;
+        p->tail = (uint32_t)next.tail;
+        p->kind = (uint8_t)next.kind;
+        p->keep = next.kind == PIECE_FIXED;
+        PAUCIS_TRY(weigh_names(n, p, 0, r, s));
+        if (paucis__reading_is_last(&n->read, span_of(p->at, p->len), t->part))
+            p->bonus = line_bonus(t, s);
     }
 }
 
-static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, const struct scale *s) {
-    struct span text = t->text;
-    struct joints joints = {0};
-    struct span line = SPAN(""); /* what is left of it */
-    bool starts = true;
-    for (const char *at = text.at, *end = at + text.len; at < end;) {
-        if (starts) line = line_at(at, end); /* once a line, however many pieces it has */
-        if (!VEC_ROOM(n->items.mem, n->pieces, 1)) return PAUCIS_E_NOMEM;
-        struct piece *p = &n->pieces.at[n->pieces.count++];
-        *p = (struct piece){.at = at, .len = (uint32_t)piece_len(line)};
-        if (starts) p->joint = paucis__joint_next(&joints, at, line.len, end);
-        if (p->joint.worth != JOINT_NOTHING) {
-            const char *from = at + (starts ? paucis__number_len(line) : 0);
-            PAUCIS_TRY(weigh_names(n, p, from, text, s->code, s->word, s->list_all));
-            weigh_line(n, p, t, s->code);
+static bool is_gap(char c) { return c == ' ' || c == ',' || c == ';'; }
+
+/* A long line's first piece. */
+static size_t piece_len(struct span line) {
+    if (line.len <= LONG_LINE) return line.len;
+    for (size_t i = PIECE_TO; i > PIECE_FROM; i--)
+        if (is_gap(line.at[i - 1])) return i;
+    size_t n = PIECE_TO;
+    while (n > PIECE_FROM && ((unsigned char)line.at[n] & 0xC0) == 0x80) n--;
+    return n;
+}
+
+/* One line: a piece, or several if it is long. Only the first has a joint and a number. */
+static paucis_err weigh_line(struct novelty *n, const struct form_text *t, const struct reading *r,
+                             const struct scale *s, struct span line, uint32_t place,
+                             struct joint joint) {
+    bool whole = line.len <= LONG_LINE;
+    size_t skip = joint.worth == JOINT_NOTHING ? 0 : paucis__number_len(line);
+    while (line.len) {
+        struct piece *p = add_piece(n, line.at, piece_len(line));
+        if (!p) return PAUCIS_E_NOMEM;
+        p->joint = joint;
+        line = span_of(line.at + p->len, line.len - p->len);
+        if (joint.worth != JOINT_NOTHING) {
+            PAUCIS_TRY(weigh_names(n, p, skip, r, s));
+            bool last = whole ? reading_is_last(&n->read, place, t->part)
+                              : paucis__reading_is_last(&n->read, span_of(p->at, p->len), t->part);
+            if (last) p->bonus = line_bonus(t, s);
         }
-        at += p->len;
-        line = span_of(at, line.len - p->len);
-        starts = !line.len;
+        joint = (struct joint){0};
+        skip = 0;
+    }
+    return PAUCIS_OK;
+}
+
+static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, const struct reading *r,
+                              const struct scale *s) {
+    struct joints joints = {0};
+    const char *text = t->text.at, *end = text + t->text.len;
+    for (size_t i = 0; i < r->nlines; i++) {
+        const struct reading_line *l = &n->read.begun.at[r->line + i];
+        size_t len = (i + 1 < r->nlines ? l[1].at : t->text.len) - l->at;
+        struct joint joint = paucis__joint_next(&joints, text + l->at, len, end);
+        PAUCIS_TRY(weigh_line(n, t, r, s, span_of(text + l->at, len), l->place, joint));
     }
     return PAUCIS_OK;
 }
 
 static paucis_err weigh(struct novelty *n, const struct form_text *t, const struct scale *s) {
+    const struct reading *r;
     bool is_json;
-    n->pieces.count = n->names.count = 0;
+    n->pieces.count = n->names.count = n->cursor = 0;
     n->weighings++;
-    PAUCIS_TRY(paucis__json_begin(&n->json, n->items.mem, t->text, s->unit, &is_json));
-    return is_json ? weigh_json(n, t, s) : weigh_lines(n, t, s);
+    PAUCIS_TRY(paucis__reading_of(&n->read, t->part, t->text, &r));
+    PAUCIS_TRY(paucis__json_begin(&n->json, n->read.mem, t->text, s->unit, &is_json));
+    return is_json ? weigh_json(n, t, r, s) : weigh_lines(n, t, r, s);
 }
 
 /* A heading stays if a line that it governs does, and a file's if a name is listed. */
@@ -287,6 +252,7 @@ static void put_number(struct novelty *n, size_t number) {
     put(n, digits + sizeof digits - len, len);
 }
 
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool ends_line(const struct piece *p) { return p->at[p->len - 1] == '\n'; }
 
 struct gap {
@@ -340,7 +306,7 @@ static void put_gap(struct novelty *n, size_t from, size_t to) {
 /* The pieces that are kept, and gaps. */
 static paucis_err put_all(struct novelty *n, struct span text) {
     n->text.count = 0; /* a gap is longer than what it stands for by a number and some marks */
-    if (!VEC_ROOM(n->items.mem, n->text, text.len + 32 * (n->pieces.count + 1)))
+    if (!VEC_ROOM(n->read.mem, n->text, text.len + 32 * (n->pieces.count + 1)))
         return PAUCIS_E_NOMEM;
     for (size_t i = 0, to; i < n->pieces.count; i = to) {
         to = i + 1;
@@ -364,15 +330,21 @@ static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span
     return PAUCIS_OK;
 }
 
+/* Which pieces tell of a failure? Most texts have no word that could; *next is the place of the
+ * next that has one, 0 at first. Pieces come in order. */
+static bool tells_failure(const struct piece *p, struct span text, size_t *next) {
+    size_t from = (size_t)(p->at - text.at), to = from + p->len;
+    if (*next <= from) *next = paucis__failure_after(text, from);
+    return *next < to && paucis__tells_failure(span_of(p->at, p->len));
+}
+
 /* The last line that tells of a failure says most about what went wrong. */
 static void keep_last_failure(struct novelty *n, const struct form_text *t) {
-    if (!is_run(t)) return;
-    for (size_t i = n->pieces.count; i; i--) {
-        struct piece *p = &n->pieces.at[i - 1];
-        if (!paucis__tells_failure(span_of(p->at, p->len))) continue;
-        p->keep = true;
-        return;
-    }
+    struct piece *last = NULL;
+    size_t next = 0;
+    for (size_t i = 0; is_run(t) && i < n->pieces.count; i++)
+        if (tells_failure(&n->pieces.at[i], t->text, &next)) last = &n->pieces.at[i];
+    if (last) last->keep = true;
 }
 
 static paucis_err novelty_brief(struct forms *f, const struct form_text *t, struct span *out) {
@@ -445,10 +417,10 @@ static void choose_names(struct novelty *n, uint64_t room) {
 
 /* A capped log keeps its failures. */
 static void favour_failures(struct novelty *n, const struct form_text *t) {
+    size_t next = 0;
     for (size_t i = 0; is_run(t) && i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
-        if (paucis__tells_failure(span_of(p->at, p->len)))
-            p->bonus += (uint64_t)(p->len + 9u) * FAILURE_BONUS;
+        if (tells_failure(p, t->text, &next)) p->bonus += (uint64_t)(p->len + 9u) * FAILURE_BONUS;
     }
 }
 
@@ -500,5 +472,6 @@ const struct form_kind paucis__form_novelty = {
     .brief = novelty_brief,
     .stays = novelty_stays,
     .capped = novelty_capped,
+    .clear = novelty_clear,
     .free = novelty_free,
 };

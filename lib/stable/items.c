@@ -3,150 +3,227 @@
 
 #include <string.h>
 
-enum { STARTS = 1, GOES_ON = 2, DIGIT = 4, LOWER = 8, UPPER = 16 };
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 #define LEAST 6 /* bytes of a name */
 #define MOST 80
 #define LEAST_DIGITS 4
 
-/* By byte. Letters start and go on; digits go on; _ / . do both; ~ starts; : and - go on. */
-static const unsigned char classes[256] = {
-    ['~'] = STARTS,
-    ['_'] = STARTS | GOES_ON,
-    ['/'] = STARTS | GOES_ON,
-    ['.'] = STARTS | GOES_ON,
-    [':'] = GOES_ON,
-    ['-'] = GOES_ON,
-#define D(c) [c] = GOES_ON | DIGIT
-    D('0'),
-    D('1'),
-    D('2'),
-    D('3'),
-    D('4'),
-    D('5'),
-    D('6'),
-    D('7'),
-    D('8'),
-    D('9'),
-#define L(c) [c] = STARTS | GOES_ON | LOWER, [c - 32] = STARTS | GOES_ON | UPPER
-    L('a'),
-    L('b'),
-    L('c'),
-    L('d'),
-    L('e'),
-    L('f'),
-    L('g'),
-    L('h'),
-    L('i'),
-    L('j'),
-    L('k'),
-    L('l'),
-    L('m'),
-    L('n'),
-    L('o'),
-    L('p'),
-    L('q'),
-    L('r'),
-    L('s'),
-    L('t'),
-    L('u'),
-    L('v'),
-    L('w'),
-    L('x'),
-    L('y'),
-    L('z'),
-};
+static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static inline unsigned class_of(char c) { return classes[(unsigned char)c]; }
+/* ---- bytes to bits ------------------------------------------------------------------------- */
 
-bool paucis__item_next(const char **from, const char *end, struct item *out) {
-    const char *at = *from;
-    for (;;) {
-        while (at < end && !(class_of(*at) & (STARTS | DIGIT))) at++;
-        if (at == end) break;
-        const char *stop = at + 1;
-        if (class_of(*at) & DIGIT) {
-            while (stop < end && (class_of(*stop) & DIGIT)) stop++;
-            if (stop - at < LEAST_DIGITS) {
-                at = stop;
-                continue;
-            }
-        } else {
-            const char *most = end - at > MOST ? at + MOST : end;
-            while (stop < most && (class_of(*stop) & GOES_ON)) stop++;
-            if (stop - at < LEAST) { /* nor can a later byte of it start one, but a ~ may follow */
-                while (at < stop && !(class_of(*at) & DIGIT)) at++;
-                continue;
-            }
-        }
-        *out = (struct item){at, (size_t)(stop - at)};
-        *from = stop;
-        return true;
+/* Letters, _ / . start and go on; digits, : and - go on; ~ starts. Note that - . / 0 ... 9 : are
+ * neighbours. ITEM_BEGINS only says here that a name may start. */
+#ifdef __SSE2__ /* every x86-64 has it */
+
+/* Bytes from `first` on, `count` of them. */
+static inline __m128i among(__m128i v, char first, char count) {
+    v = _mm_sub_epi8(v, _mm_set1_epi8(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8((char)(count - 1))), v);
+}
+static inline __m128i is(__m128i v, char c) { return _mm_cmpeq_epi8(v, _mm_set1_epi8(c)); }
+static inline uint64_t bits(__m128i v) { return (uint64_t)_mm_movemask_epi8(v); }
+
+static struct item_block look(const uint8_t *at) {
+    struct item_block b = {{0}};
+    for (unsigned i = 0; i < 64; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        __m128i letter = among(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 26);
+        __m128i both = _mm_or_si128(letter, is(v, '_'));
+        __m128i starts = _mm_or_si128(among(v, '.', 2), is(v, '~'));
+        b.bits[ITEM_BEGINS] |= bits(_mm_or_si128(both, starts)) << i;
+        b.bits[ITEM_GOES_ON] |= bits(_mm_or_si128(both, among(v, '-', 14))) << i;
+        b.bits[ITEM_DIGIT] |= bits(among(v, '0', 10)) << i;
+        b.bits[ITEM_NEWLINE] |= bits(is(v, '\n')) << i;
     }
-    *from = end;
-    return false;
+    return b;
 }
 
-bool paucis__item_is_code(const struct item *i) {
-    unsigned before = 0, capitals = 0;
-    for (size_t k = 0; k < i->len; k++) {
-        char c = i->at[k];
-        unsigned now = class_of(c);
-        if ((now & DIGIT) || c == '_' || c == '/' || c == '~') return true;
-        if ((now & UPPER) && (before & LOWER)) return true;
-        if ((c == '.' || c == ':') && (before & (LOWER | UPPER)) && k + 1 < i->len &&
-            (class_of(i->at[k + 1]) & (LOWER | UPPER | DIGIT)))
+#else
+
+static inline bool among(uint8_t c, char first, unsigned count) {
+    return (unsigned)(c - first) < count;
+}
+
+static struct item_block look(const uint8_t *at) {
+    struct item_block b = {{0}};
+    for (unsigned i = 0; i < 64; i++) {
+        uint8_t c = at[i];
+        bool both = among(c | 0x20, 'a', 26) || c == '_';
+        b.bits[ITEM_BEGINS] |= (uint64_t)(both || among(c, '.', 2) || c == '~') << i;
+        b.bits[ITEM_GOES_ON] |= (uint64_t)(both || among(c, '-', 14)) << i;
+        b.bits[ITEM_DIGIT] |= (uint64_t)among(c, '0', 10) << i;
+        b.bits[ITEM_NEWLINE] |= (uint64_t)(c == '\n') << i;
+    }
+    return b;
+}
+#endif
+
+/* 64 bits from `bit` of the first word on. */
+static inline uint64_t window(uint64_t first, uint64_t second, unsigned bit) {
+    return first >> bit | second << 1 << (63 - bit);
+}
+
+/* A name begins where it may start and goes on for five bytes; a number at four digits. A place
+ * inside an item counts too: who reads from the left passes over it. */
+static void find_beginnings(struct item_block *b) {
+    uint64_t name = b->bits[ITEM_BEGINS], number = b->bits[ITEM_DIGIT];
+    for (unsigned i = 1; i < LEAST; i++)
+        name &= window(b->bits[ITEM_GOES_ON], b[1].bits[ITEM_GOES_ON], i);
+    for (unsigned i = 1; i < LEAST_DIGITS; i++)
+        number &= window(b->bits[ITEM_DIGIT], b[1].bits[ITEM_DIGIT], i);
+    b->bits[ITEM_BEGINS] = name | number;
+}
+
+paucis_err paucis__item_text(struct item_text *t, struct span text) {
+    size_t full = text.len / 64;
+    t->text = text;
+    t->items.count = 0;
+    if (!VEC_ROOM(t->mem, t->blocks, full + 2)) return PAUCIS_E_NOMEM;
+    struct item_block *b = t->blocks.at;
+    uint8_t rest[64] = {0};
+    memcpy(rest, text.at + 64 * full, text.len % 64);
+    for (size_t i = 0; i < full; i++) {
+        b[i] = look((const uint8_t *)text.at + 64 * i);
+        if (i) find_beginnings(&b[i - 1]);
+    }
+    b[full] = look(rest);
+    b[full + 1] = (struct item_block){{0}};
+    if (full) find_beginnings(&b[full - 1]);
+    find_beginnings(&b[full]);
+    return PAUCIS_OK;
+}
+
+/* ---- bits to items ------------------------------------------------------------------------- */
+
+static inline unsigned first_bit(uint64_t bits) {
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+
+size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+                         size_t end) {
+    for (; at < end; at += 64) {
+        const struct item_block *b = &t->blocks.at[at / 64];
+        uint64_t bits = window(b[0].bits[bit], b[1].bits[bit], at % 64);
+        if (!has) bits = ~bits;
+        if (!bits) continue;
+        at += first_bit(bits);
+        return at < end ? at : end;
+    }
+    return end;
+}
+
+/* Where the item that begins here ends, `to` at the latest. */
+static inline size_t item_end(const struct item_text *t, size_t at, size_t to, bool number) {
+    enum item_bit bit = number ? ITEM_DIGIT : ITEM_GOES_ON;
+    const struct item_block *b = &t->blocks.at[at / 64];
+    uint64_t more = window(b[0].bits[bit], b[1].bits[bit], at % 64) >> 1;
+    size_t end = at + 1 + first_bit(~more);
+    if (end == at + 64) end = paucis__item_seek(t, bit, false, end, to);
+    if (!number && end > at + MOST) end = at + MOST;
+    return end < to ? end : to;
+}
+
+paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to) {
+    for (size_t block = from / 64; block * 64 < to; block++) {
+        const struct item_block *b = &t->blocks.at[block];
+        if (!VEC_ROOM(t->mem, t->items, 64 / LEAST_DIGITS)) return PAUCIS_E_NOMEM;
+        while (from < block * 64 + 64) {
+            uint64_t begins = b->bits[ITEM_BEGINS];
+            if (from > block * 64) begins &= ~(uint64_t)0 << from % 64;
+            size_t at = begins ? block * 64 + first_bit(begins) : to;
+            if (at >= to) break;
+            bool number = b->bits[ITEM_DIGIT] >> at % 64 & 1;
+            from = item_end(t, at, to, number);
+            if (from - at >= (number ? LEAST_DIGITS : LEAST))
+                t->items.at[t->items.count++] =
+                    (struct item_spot){(uint32_t)at, (uint32_t)(from - at)};
+            else /* cut off; a number may be in it */
+                from = at + 1;
+        }
+    }
+    return PAUCIS_OK;
+}
+
+bool paucis__item_is_code(const char *at, size_t len) {
+    bool letter = false, lower = false, capitals = len >= 3; /* of the byte before; all so far */
+    for (size_t k = 0; k < len; k++) {
+        char c = at[k];
+        if (is_lower(c)) {
+            letter = lower = true;
+            capitals = false;
+        } else if (is_upper(c)) {
+            if (lower || (capitals && k == 2)) return true;
+            letter = true;
+        } else if (is_digit(c) || c == '_' || c == '/' || c == '~') {
             return true;
-        if (k < 3) capitals += (now & UPPER) != 0;
-        if (capitals == 3) return true;
-        before = now;
+        } else { /* . : - */
+            char next = k + 1 < len ? at[k + 1] : 0;
+            if (c != '-' && letter && (is_lower(next) || is_upper(next) || is_digit(next)))
+                return true;
+            letter = lower = capitals = false;
+        }
     }
     return false;
 }
 
 /* ---- the set ------------------------------------------------------------------------------- */
 
-static struct item_slot *probe(const struct item_set *s, uint64_t hash) {
-    size_t i = (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
-    while (s->slots[i].hash && s->slots[i].hash != hash) i = (i + 1) & (s->size - 1);
-    return &s->slots[i];
+#define LEAST_SLOTS 1024
+
+static void put(struct item_set *s, size_t entry) {
+    uint64_t hash = s->entries.at[entry].hash;
+    size_t i = item_place(s, hash);
+    while (s->slots[i]) i = (i + 1) & (s->size - 1);
+    s->slots[i] = (hash >> 32 << 32) | (entry + 1);
 }
 
 static bool make_room(struct item_set *s) {
-    if (2 * (s->count + 1) <= s->size) return true;
-    struct item_set old = *s;
-    size_t size = s->size ? 2 * s->size : 1024;
-    struct item_slot *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
-    if (!slots) return false;
-    memset(slots, 0, size * sizeof *slots);
-    s->slots = slots;
+    size_t count = s->entries.count, size = s->size ? 2 * s->size : LEAST_SLOTS;
+    if (!VEC_ROOM(s->mem, s->entries, 1) || count >= UINT32_MAX - 1) return false;
+    if (2 * (count + 1) <= s->size) return true;
+    if (size > s->room) {
+        uint64_t *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
+        if (!slots) return false;
+        paucis__mem_resize(s->mem, s->slots, s->room * sizeof *slots, 0);
+        s->slots = slots;
+        s->room = size;
+    }
     s->size = size;
-    for (size_t i = 0; i < old.size; i++)
-        if (old.slots[i].hash) *probe(s, old.slots[i].hash) = old.slots[i];
-    paucis__mem_resize(s->mem, old.slots, old.size * sizeof *slots, 0);
+    memset(s->slots, 0, size * sizeof *s->slots);
+    for (size_t i = 0; i < count; i++) put(s, i);
     return true;
 }
 
-struct item_slot *paucis__item_add(struct item_set *s, uint64_t hash) {
+struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash) {
     if (!make_room(s)) return NULL;
-    struct item_slot *slot = probe(s, hash);
-    s->count += !slot->hash;
-    slot->hash = hash;
-    return slot;
+    struct item_entry *e = &s->entries.at[s->entries.count++];
+    *e = (struct item_entry){hash, 0};
+    put(s, s->entries.count - 1);
+    return e;
 }
 
-struct item_slot *paucis__item_find(const struct item_set *s, uint64_t hash) {
-    if (!s->size) return NULL;
-    struct item_slot *slot = probe(s, hash);
-    return slot->hash ? slot : NULL;
-}
-
+/* The table shrinks to what was needed: clearing it must not cost more than filling it did. */
 void paucis__items_clear(struct item_set *s) {
-    if (s->count) memset(s->slots, 0, s->size * sizeof *s->slots);
-    s->count = 0;
+    while (s->size > LEAST_SLOTS && s->size / 8 > s->entries.count) s->size /= 2;
+    if (s->size) memset(s->slots, 0, s->size * sizeof *s->slots);
+    s->entries.count = 0;
 }
 
 void paucis__items_free(struct item_set *s) {
-    paucis__mem_resize(s->mem, s->slots, s->size * sizeof *s->slots, 0);
-    *s = (struct item_set){.mem = s->mem, .seed = s->seed};
+    paucis__mem_resize(s->mem, s->slots, s->room * sizeof *s->slots, 0);
+    VEC_FREE(s->mem, s->entries);
+    s->slots = NULL;
+    s->size = s->room = 0;
 }

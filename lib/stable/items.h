@@ -1,6 +1,9 @@
 /* Items: the words of a text that a reader may come back to. Names, paths, identifiers and numbers:
  * a letter or one of _ ~ / . and 5 to 79 of letters, digits and _ . / : - behind it; or four digits
- * and more. And the set of those that a conversation has, by a number for each. */
+ * and more. And the set of those that a conversation has, by a number for each.
+ *
+ * A text is looked at 64 bytes at a time: what each byte can be becomes a bit in a few words, in
+ * which items are then found by shifting and counting. */
 #ifndef PAUCIS_ITEMS_H
 #define PAUCIS_ITEMS_H
 
@@ -13,36 +16,76 @@ struct item {
     size_t len;
 };
 
-/* The next item at or after *at and before end; false if there is none. *at moves behind it. */
-bool paucis__item_next(const char **at, const char *end, struct item *out);
+enum item_bit { ITEM_BEGINS, ITEM_GOES_ON, ITEM_DIGIT, ITEM_NEWLINE, ITEM_BITS };
+struct item_block { /* of 64 bytes, the lowest bit of each word for the first */
+    uint64_t bits[ITEM_BITS];
+};
+
+struct item_spot {
+    uint32_t at, len; /* in its text */
+};
+
+/* A text made ready: one block for every 64 bytes, and an empty one behind. */
+struct item_text {
+    struct mem *mem;
+    struct span text;
+    VEC(struct item_block) blocks;
+    VEC(struct item_spot) items; /* found so far */
+};
+
+/* Makes a text ready; it must stay where it is. */
+paucis_err paucis__item_text(struct item_text *t, struct span text);
+/* Finds the items between two places; both cut off what goes on beyond them. */
+paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to);
+/* The first place from `at` on that has this bit, or has it not; `end` if there is none before. */
+size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
+                         size_t end);
 
 /* Does it look like code: a digit, _ / or ~, an inner capital, an inner . or :, three capitals in
  * front? */
-bool paucis__item_is_code(const struct item *i);
+bool paucis__item_is_code(const char *at, size_t len);
 
 /* A set of texts under their 64-bit hashes, each with a number that the user of the set may change.
  * The hash is the same everywhere, since what is kept depends on it; where it lies in the table is
  * not, so that nobody can prepare long probes. */
-struct item_slot {
-    uint64_t hash; /* 0 = free */
+struct item_entry {
+    uint64_t hash;
     uint64_t value;
 };
 struct item_set {
     struct mem *mem;
-    struct item_slot *slots;
-    size_t size, count; /* size is a power of two, or 0 */
+    VEC(struct item_entry) entries; /* in the order of coming */
+    uint64_t *slots; /* 0 = free; else the upper half of a hash, and the entry's place plus 1 */
+    size_t size;     /* of them in use: a power of two, or 0 */
+    size_t room;     /* for so many there is memory */
     uint64_t seed;
 };
 
-static inline uint64_t item_hash(const char *at, size_t len) {
-    uint64_t h = XXH3_64bits(at, len);
-    return h ? h : 1;
+static inline uint64_t item_hash(const char *at, size_t len) { return XXH3_64bits(at, len); }
+
+static inline size_t item_place(const struct item_set *s, uint64_t hash) {
+    return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
 }
 
-/* The text's slot, with value 0 if it was not there. NULL: out of memory. Good until the next. */
-struct item_slot *paucis__item_add(struct item_set *s, uint64_t hash);
+struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
+
 /* NULL if it is not there. */
-struct item_slot *paucis__item_find(const struct item_set *s, uint64_t hash);
+static inline struct item_entry *item_find(const struct item_set *s, uint64_t hash) {
+    if (!s->size) return NULL;
+    for (size_t i = item_place(s, hash); s->slots[i]; i = (i + 1) & (s->size - 1)) {
+        if ((s->slots[i] ^ hash) >> 32) continue;
+        struct item_entry *e = &s->entries.at[(uint32_t)s->slots[i] - 1];
+        if (e->hash == hash) return e;
+    }
+    return NULL;
+}
+
+/* The text's entry, with value 0 if it was not there. NULL: out of memory. Good until the next. */
+static inline struct item_entry *item_add(struct item_set *s, uint64_t hash) {
+    struct item_entry *e = item_find(s, hash);
+    return e ? e : paucis__item_new(s, hash);
+}
+
 void paucis__items_clear(struct item_set *s); /* keeps memory */
 void paucis__items_free(struct item_set *s);
 

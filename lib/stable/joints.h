@@ -42,6 +42,9 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
  * arrow. 0 if it does not start so. */
 size_t paucis__number_len(struct span line);
 
+/* Where a word that speaks of a failure may stand, at `at` or behind it; text.len if nowhere. */
+size_t paucis__failure_after(struct span text, size_t at);
+
 /* Does the line speak of a failure? */
 bool paucis__tells_failure(struct span line);
 

@@ -11,14 +11,13 @@ static const struct rent_node empty_leaf = {.best = {0, NO_CANDIDATE}, .until = 
 
 static int64_t gain_at(struct line line, int64_t turn) { return line.slope * turn + line.at_zero; }
 
-static void line_add(struct line *to, struct line more) {
-    to->slope += more.slope;
-    to->at_zero += more.at_zero;
+static struct line line_sum(struct line a, struct line b) {
+    return (struct line){a.slope + b.slope, a.at_zero + b.at_zero};
 }
 
 static void node_add(struct rent_node *n, struct line line) {
-    line_add(&n->best, line);
-    line_add(&n->add, line);
+    n->best = line_sum(n->best, line);
+    n->add = line_sum(n->add, line);
 }
 
 /* The first turn after `turn` at which `slow`, now behind or level, is ahead of `lead`. */
@@ -35,7 +34,7 @@ static void pull(struct rent *r, size_t i) {
     struct rent_node *n = &r->nodes[i];
     const struct rent_node *a = &r->nodes[2 * i], *b = &r->nodes[2 * i + 1];
     bool right = gain_at(b->best, r->turn) >= gain_at(a->best, r->turn);
-    n->best = right ? b->best : a->best;
+    n->best = line_sum(right ? b->best : a->best, n->add);
     int64_t next = right ? overtakes(b->best, a->best, r->turn, false)
                          : overtakes(a->best, b->best, r->turn, true);
     n->until = next == INT64_MAX ? next : next - 1;
@@ -43,37 +42,35 @@ static void pull(struct rent *r, size_t i) {
     if (b->until < n->until) n->until = b->until;
 }
 
-static void push(struct rent *r, size_t i) {
-    struct rent_node *n = &r->nodes[i];
-    node_add(&r->nodes[2 * i], n->add);
-    node_add(&r->nodes[2 * i + 1], n->add);
-    n->add = (struct line){0, 0};
-}
-
-/* Adds to the leaves [from, to) of node i, which covers [first, first + width). */
-static void add(struct rent *r, size_t i, size_t first, size_t width, size_t from, size_t to,
-                struct line line) {
-    if (from >= first + width || to <= first) return;
-    if (from <= first && to >= first + width) {
-        node_add(&r->nodes[i], line);
-        return;
-    }
-    push(r, i);
-    add(r, 2 * i, first, width / 2, from, to, line);
-    add(r, 2 * i + 1, first + width / 2, width / 2, from, to, line);
-    pull(r, i);
-}
-
 static void advance(struct rent *r, size_t i) {
     if (r->nodes[i].until >= r->turn) return;
-    push(r, i);
     advance(r, 2 * i);
     advance(r, 2 * i + 1);
     pull(r, i);
 }
 
+/* The lowest node that has leaves on both sides of this place; 0 if there is none. */
+static size_t straddles(const struct rent *r, size_t leaf) {
+    size_t i = leaf + r->leaves;
+    if (!leaf || leaf == r->leaves) return 0;
+    while (!(i & 1)) i /= 2;
+    return i / 2;
+}
+
+/* Nodes that lie wholly in the range take the line; those that it cuts through look again at their
+ * children, from below: a deeper node has a larger number. */
 void paucis__rent_add(struct rent *r, size_t from, size_t to, struct line line) {
-    add(r, 1, 0, r->leaves, from, to, line);
+    for (size_t a = from + r->leaves, b = to + r->leaves; a < b; a /= 2, b /= 2) {
+        if (a & 1) node_add(&r->nodes[a++], line);
+        if (b & 1) node_add(&r->nodes[--b], line);
+    }
+    size_t a = straddles(r, from), b = straddles(r, to);
+    while (a || b) {
+        size_t i = a > b ? a : b;
+        pull(r, i);
+        if (a == i) a /= 2;
+        if (b == i) b /= 2;
+    }
 }
 
 void paucis__rent_candidate(struct rent *r, size_t part, bool is) {
@@ -85,19 +82,22 @@ void paucis__rent_turn(struct rent *r, int64_t turn) {
     if (r->leaves) advance(r, 1);
 }
 
-/* The best leaf of node i, which covers [first, first + width), from `from` on; *gain is the best
- * so far and the leaf must be at least as good. */
-static size_t best(struct rent *r, size_t i, size_t first, size_t width, size_t from,
-                   int64_t *gain) {
-    if (from >= first + width || gain_at(r->nodes[i].best, r->turn) < *gain) return SIZE_MAX;
+/* The best leaf of node i, which covers [first, first + width), from `from` on; `above` is what the
+ * nodes above add, *gain the best so far, and the leaf must be at least as good. */
+static size_t best(const struct rent *r, size_t i, size_t first, size_t width, size_t from,
+                   int64_t above, int64_t *gain) {
+    const struct rent_node *n = &r->nodes[i];
+    int64_t mine = gain_at(n->best, r->turn) + above;
+    if (from >= first + width || mine < *gain) return SIZE_MAX;
     if (width == 1) {
-        *gain = gain_at(r->nodes[i].best, r->turn);
+        *gain = mine;
         return first;
     }
-    push(r, i);
-    size_t right = best(r, 2 * i + 1, first + width / 2, width / 2, from, gain);
+    above += gain_at(n->add, r->turn);
+    width /= 2;
+    size_t right = best(r, 2 * i + 1, first + width, width, from, above, gain);
     int64_t ahead = right == SIZE_MAX ? *gain : *gain + 1; /* the later one wins a tie */
-    size_t left = best(r, 2 * i, first, width / 2, from, &ahead);
+    size_t left = best(r, 2 * i, first, width, from, above, &ahead);
     if (left == SIZE_MAX) return right;
     *gain = ahead;
     return left;
@@ -105,7 +105,7 @@ static size_t best(struct rent *r, size_t i, size_t first, size_t width, size_t 
 
 size_t paucis__rent_best(struct rent *r, size_t from, int64_t least, int64_t *gain) {
     *gain = least;
-    return r->leaves ? best(r, 1, 0, r->leaves, from, gain) : SIZE_MAX;
+    return r->leaves ? best(r, 1, 0, r->leaves, from, 0, gain) : SIZE_MAX;
 }
 
 /* The tree for twice as many parts has the old one as its left half. */

@@ -17,8 +17,8 @@ struct line {
 };
 
 struct rent_node {
-    struct line best; /* of all leaves below */
-    struct line add;  /* still to be added to both children */
+    struct line best; /* of all leaves below, with what this node adds */
+    struct line add;  /* to all leaves below */
     int64_t until;    /* last turn at which `best` is known to be the best */
 };
 

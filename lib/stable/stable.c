@@ -43,6 +43,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     const uint64_t *o = s->option;
     uint64_t keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
     paucis__fold_clear(f);
+    if (f->forms.state && f->forms.kind != s->form) f->forms.kind->free(&f->forms);
     f->forms.kind = s->form;
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
@@ -91,6 +92,12 @@ static size_t length_of(const struct view *v, size_t part) {
     return paucis__view_original_len(v, part) + newlines;
 }
 
+/* Will this text surely be asked for? To decode it is to measure it. */
+static bool is_wanted(const struct fold *f, const struct message *m, const struct part *p) {
+    if (p->kind == PART_TEXT) return f->forms.kind->born && m->role != ROLE_SYSTEM;
+    return p->kind == PART_RESULT || p->kind == PART_CALL;
+}
+
 /* Does the message have something besides thinking? It may not be emptied. */
 static bool has_more_than_thinking(const struct view *v, const struct message *m) {
     for (VIEW_EACH_PART(v, p, m))
@@ -120,11 +127,12 @@ static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
         struct fold_part new = {.message = (uint32_t)message,
                                 .role = m->role,
                                 .kind = p->kind,
-                                .len = length_of(v, i),
                                 .mate = p->mate,
                                 .id = paucis__view_string(v, p->id),
                                 .name = paucis__view_string(v, p->name)};
         if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
+        if (is_wanted(f, m, p)) PAUCIS_TRY(text_of(v, i, &new.text));
+        new.len = new.text.at ? new.text.len : length_of(v, i);
         if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
         if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
             new.flags |= FOLD_BOUND;

@@ -9,7 +9,7 @@ uint64_t paucis__subject_of(struct span name, struct span arguments) {
 
 paucis_err paucis__supersede(struct item_set *subjects, uint64_t subject, size_t part,
                              size_t *older) {
-    struct item_slot *slot = paucis__item_add(subjects, subject);
+    struct item_entry *slot = item_add(subjects, subject);
     *older = SIZE_MAX;
     if (!slot) return PAUCIS_E_NOMEM;
     if (slot->value) *older = (size_t)slot->value - 1;

@@ -33,14 +33,12 @@ static const struct {
 #include "stable/tools.def"
 };
 
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 static bool is_word(struct span s, const char *word) {
-    if (s.len != strlen(word)) return false;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a');
-        if (c != word[i]) return false;
-    }
-    return true;
+    size_t i = 0;
+    while (i < s.len && word[i] && small(s.at[i]) == word[i]) i++;
+    return i == s.len && !word[i];
 }
 
 /* A tool's own name: "mcp__files__read_file" and "functions.read_file" are read_file. */
@@ -119,10 +117,9 @@ enum tool paucis__tool_of(struct span name, struct span arguments) {
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
         if (!is_word(name, tools[i].name)) continue;
         if (tools[i].special == SHELL_TOOL) return tool_of_command(command_in(arguments));
+        if (tools[i].special != EDITOR_TOOL) return tools[i].tool;
         struct span command = command_in(arguments);
-        if (tools[i].special == EDITOR_TOOL && is_word(next_word(&command), "view"))
-            return TOOL_READ;
-        return tools[i].tool;
+        return is_word(next_word(&command), "view") ? TOOL_READ : tools[i].tool;
     }
     return TOOL_OTHER;
 }

@@ -3,9 +3,9 @@
  * word, and the tables row by row. */
 #include "plan/models.h"
 #include "stable/form.h"
-#include "stable/items.h"
 #include "stable/never.h"
 #include "stable/price.h"
+#include "stable/reading.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
 #include "stable/tools.h"
@@ -171,39 +171,141 @@ static size_t item_here(struct span s) {
     return n >= 4 ? n : 0;
 }
 
-static void check_items(struct span text) {
-    const char *at = text.at, *end = text.at + text.len;
-    struct item item;
-    for (size_t i = 0; i < text.len;) {
-        size_t n = item_here(span_of(text.at + i, text.len - i));
-        if (!n) {
-            i++;
-            continue;
-        }
-        if (!CHECK(paucis__item_next(&at, end, &item))) return;
-        CHECK_BYTES(item.at, item.len, text.at + i, n);
-        CHECK(item.at == text.at + i && at == item.at + item.len);
-        i += n;
+/* The next item at or after *at by the definition; false if there is none. */
+static bool next_item(struct span text, size_t *at, struct span *item) {
+    for (size_t n; *at < text.len; ++*at) {
+        if (!(n = item_here(span_of(text.at + *at, text.len - *at)))) continue;
+        *item = span_of(text.at + *at, n);
+        *at += n;
+        return true;
     }
-    CHECK(!paucis__item_next(&at, end, &item));
+    return false;
+}
+
+/* Scans a text in two parts. */
+static void check_items(struct span text, size_t cut) {
+    struct mem mem = {0};
+    struct item_text t = {.mem = &mem};
+    size_t k = 0;
+    CHECK_EQ(paucis__item_text(&t, text), PAUCIS_OK);
+    CHECK_EQ(paucis__item_scan(&t, 0, cut), PAUCIS_OK);
+    CHECK_EQ(paucis__item_scan(&t, cut, text.len), PAUCIS_OK);
+    for (size_t from = 0, to = cut; from < text.len; from = to, to = text.len) {
+        struct span part = span_of(text.at + from, to - from), item;
+        for (size_t at = 0; next_item(part, &at, &item); k++) {
+            if (!CHECK(k < t.items.count)) break;
+            CHECK_BYTES(text.at + t.items.at[k].at, t.items.at[k].len, item.at, item.len);
+            CHECK_EQ(t.items.at[k].at, item.at - text.at);
+        }
+        if (to == text.len) break;
+    }
+    CHECK_EQ(k, t.items.count);
+    for (size_t at = 0, end; at < text.len; at = end) {
+        const char *newline = memchr(text.at + at, '\n', text.len - at);
+        end = newline ? (size_t)(newline - text.at) + 1 : text.len;
+        CHECK_EQ(paucis__item_find(&t, ITEM_NEWLINE, true, at, text.len), end - (newline != NULL));
+    }
+    VEC_FREE(&mem, t.blocks);
+    VEC_FREE(&mem, t.items);
+}
+
+/* Words, numbers and all else, some of them long. */
+static size_t random_text(uint64_t *seed, char *text, size_t most) {
+    static const char alphabet[] = "aZ09_~/.:- \n\xC3(~,";
+    size_t n = random_below(seed, most), run = 0, kind = 0;
+    for (size_t i = 0; i < n; i++, run--) {
+        if (!run) {
+            run = random_below(seed, 30) ? 1 : 1 + random_below(seed, 200);
+            kind = random_below(seed, 4) ? 10 : sizeof alphabet - 1;
+            if (run > 1 && random_below(seed, 2)) kind = 2;
+        }
+        text[i] = kind == 2 ? '7' : alphabet[random_below(seed, kind)];
+    }
+    return n;
 }
 
 static void items_are_matched(void) {
-    static const char alphabet[] = "aZ09_~/.:- \n\xC3(~";
-    char text[200];
+    char text[500];
     uint64_t seed = 3;
-    check_items(text_of("see src/reader.c: parse_header(12345, x) ~/notes a.b.c.d 1234 99 _____x"));
-    check_items(text_of("ab~cdefgh ~ab/cdefg 123abcdef 12ab34cd a1234 -abcdef :abcdef .abcde"));
+    check_items(text_of("see src/reader.c: parse_header(12345, x) ~/notes a.b.c.d 1234 99 _____x"),
+                0);
+    check_items(text_of("ab~cdefgh ~ab/cdefg 123abcdef 12ab34cd a1234 -abcdef :abcdef .abcde"), 9);
     for (size_t round = 0; round < rounds(30000); round++) {
-        size_t n = random_below(&seed, sizeof text);
-        for (size_t i = 0; i < n; i++)
-            text[i] =
-                alphabet[random_below(&seed, random_below(&seed, 4) ? 10 : sizeof alphabet - 1)];
+        size_t n = random_text(&seed, text, sizeof text);
         struct bytes exact = bytes_copy(text, n);
         TEST_NOTE("round %zu: %.*s", round, (int)n, text);
-        check_items(span_of(exact.at, exact.len));
+        check_items(span_of(exact.at, exact.len), random_below(&seed, n + 1));
         bytes_free(&exact);
     }
+}
+
+/* The pieces of a result are the result, and have the items that each of them has by itself. */
+static void check_reading(const struct readings *r, size_t part, struct span text) {
+    size_t n, at = 0;
+    const struct reading_piece *p = paucis__reading_of(r, part, &n);
+    for (size_t i = 0; i < n; i++, p++) {
+        struct span piece = span_of(text.at + at, p->len), item;
+        const uint32_t *found = r->found.at + p->items;
+        size_t k = 0;
+        CHECK(p->at == at && p->len && p->len <= 240 && at + p->len <= text.len);
+        for (size_t from = 0; next_item(piece, &from, &item) && CHECK(k < p->nitems); k++) {
+            const struct reading_name *name = &r->names.at[found[k]];
+            CHECK_BYTES(name->at, name->len, item.at, item.len);
+        }
+        CHECK_EQ(k, p->nitems);
+        if (p->line != NO_LINE) CHECK(p->line < r->lines.entries.count);
+        at += p->len;
+    }
+    CHECK_EQ(at, text.len);
+}
+
+static void results_are_taken_apart(void) {
+    struct counter c;
+    counter_init(&c);
+    struct mem mem = {.alloc = counter_alloc(&c)};
+    struct readings r = {.mem = &mem, .items.mem = &mem, .lines.mem = &mem, .text.mem = &mem};
+    enum { PARTS = 8 };
+    static char text[PARTS][3000];
+    uint64_t seed = 5;
+    for (size_t round = 0; round < rounds(300); round++) {
+        size_t len[PARTS];
+        for (size_t i = 0; i < PARTS; i++) { /* every other part is no result */
+            len[i] = random_text(&seed, text[i], sizeof text[i]);
+            if (i % 2) CHECK_EQ(paucis__reading_add(&r, i, span_of(text[i], len[i])), PAUCIS_OK);
+        }
+        TEST_NOTE("round %zu", round);
+        for (size_t i = 1; i < PARTS; i += 2) check_reading(&r, i, span_of(text[i], len[i]));
+        paucis__readings_clear(&r);
+    }
+    paucis__readings_free(&r);
+    CHECK(c.blocks == 0 && c.wrong_sizes == 0);
+}
+
+/* A line is known by its words: not by blanks around it, nor by the number a tool put in front. */
+static void lines_are_the_same(void) {
+    static const char *const lines[] = {
+        "    return paucis__view_text(v, part, text);",
+        "return paucis__view_text(v, part, text);  \n",
+        "  120\treturn paucis__view_text(v, part, text);\n",
+        "17:return paucis__view_text(v, part, text);",
+        "lib/view/view.c:17:  return paucis__view_text(v, part, text);\n",
+        "lib/view/view.c-18-  return paucis__view_text(v, part, text);\n",
+        "3\xE2\x86\x92    return paucis__view_text(v, part, text);",
+    };
+    struct mem mem = {0};
+    struct readings r = {.mem = &mem, .items.mem = &mem, .lines.mem = &mem, .text.mem = &mem};
+    size_t n, count = sizeof lines / sizeof *lines;
+    for (size_t i = 0; i < count; i++) {
+        TEST_NOTE("%s", lines[i]);
+        CHECK_EQ(paucis__reading_add(&r, i, text_of(lines[i])), PAUCIS_OK);
+        CHECK_EQ(paucis__reading_of(&r, i, &n)->line, 0);
+        CHECK_EQ(r.lines.entries.at[0].value, i + 1);
+    }
+    CHECK_EQ(paucis__reading_add(&r, count, text_of("    return paucis__view(v, part)\n}")), 0);
+    CHECK_EQ(paucis__reading_of(&r, count, &n)[0].line, 1);
+    CHECK_EQ(paucis__reading_of(&r, count, &n)[1].line, NO_LINE);
+    CHECK_EQ(r.lines.entries.at[0].value, count);
+    paucis__readings_free(&r);
 }
 
 static void items_that_look_like_code(void) {
@@ -217,9 +319,8 @@ static void items_that_look_like_code(void) {
         {"std::vector", false}, {"ending.", false},   {"note:", false},    {".hidden", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct item item = {rows[i].word, strlen(rows[i].word)};
         TEST_NOTE("%s", rows[i].word);
-        CHECK_EQ(paucis__item_is_code(&item), rows[i].code);
+        CHECK_EQ(paucis__item_is_code(rows[i].word, strlen(rows[i].word)), rows[i].code);
     }
 }
 
@@ -229,21 +330,21 @@ static void items_are_a_set(void) {
     struct mem mem = {.alloc = counter_alloc(&c)};
     struct item_set s = {.mem = &mem, .seed = 77};
     enum { N = 5000 };
-    CHECK(!paucis__item_find(&s, 1));
-    for (uint64_t i = 1; i <= N; i++) {
-        struct item_slot *slot = paucis__item_add(&s, i * i);
-        CHECK(slot && slot->value == 0);
-        if (slot) slot->value = i;
+    for (size_t round = 0, n = N; round < 3; round++, n /= 50) {
+        for (uint64_t i = 1; i <= n; i++) {
+            struct item_entry *e = item_add(&s, i * i << 20);
+            CHECK(e && e->value == 0);
+            if (e) e->value = i;
+        }
+        CHECK_EQ(s.entries.count, n);
+        for (uint64_t i = 1; i <= n; i++) {
+            const struct item_entry *e = item_add(&s, i * i << 20);
+            CHECK(e && e->value == i && e == &s.entries.at[i - 1]);
+        }
+        CHECK_EQ(s.entries.count, n);
+        paucis__items_clear(&s);
+        CHECK(s.entries.count == 0 && s.size <= 16 * n + 1024);
     }
-    CHECK_EQ(s.count, N);
-    for (uint64_t i = 1; i <= N; i++) {
-        const struct item_slot *slot = paucis__item_find(&s, i * i);
-        CHECK(slot && slot->value == i && paucis__item_add(&s, i * i) == slot);
-        CHECK(!paucis__item_find(&s, i * i + 1) || i * i + 1 == 1);
-    }
-    CHECK_EQ(s.count, N);
-    paucis__items_clear(&s);
-    CHECK(s.count == 0 && !paucis__item_find(&s, 4));
     paucis__items_free(&s);
     CHECK(c.blocks == 0 && c.wrong_sizes == 0);
 }
@@ -432,6 +533,6 @@ static void forms(void) {
 int main(void) {
     return TEST_RUN(CASE(rent_is_a_plain_scan), CASE(rent_is_far_from_overflow),
                     CASE(sums_are_sums), CASE(items_are_matched), CASE(items_that_look_like_code),
-                    CASE(items_are_a_set), CASE(tools_by_shape), CASE(never_cut), CASE(prices),
-                    CASE(models), CASE(forms));
+                    CASE(items_are_a_set), CASE(results_are_taken_apart), CASE(lines_are_the_same),
+                    CASE(tools_by_shape), CASE(never_cut), CASE(prices), CASE(models), CASE(forms));
 }
