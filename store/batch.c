@@ -172,12 +172,15 @@ enum store_err blob_open(const unsigned char *key, const struct hash *name, cons
 
 /* ---- put ------------------------------------------------------------------------------------ */
 
-static enum store_err no_memory(struct store *s) {
+/* Without the lock. */
+static enum store_err fail_alone(struct store *s, const char *why) {
     pthread_mutex_lock(&s->lock);
-    enum store_err err = store_fail(s, "out of memory");
+    enum store_err err = store_fail(s, "%s", why);
     pthread_mutex_unlock(&s->lock);
     return err;
 }
+
+static enum store_err no_memory(struct store *s) { return fail_alone(s, "out of memory"); }
 
 static bool make_blobs(struct store *s, struct store_batch *b) {
     struct blob_maker m = {0};
@@ -196,6 +199,8 @@ static bool make_blobs(struct store *s, struct store_batch *b) {
 
 enum store_err store_put(struct store *s, struct store_batch *b) {
     if (b->failed) return no_memory(s);
+    for (size_t i = 0; i < b->count; i++)
+        if (b->items[i].len >= BLOB_MOST) return fail_alone(s, "a text is too long for it");
     for (int i = 0; i < TRIES; i++) {
         enum store_err err = s->kind->look(s, b);
         if (err) return err;
@@ -204,10 +209,7 @@ enum store_err store_put(struct store *s, struct store_batch *b) {
         if (!err) s->kind->evict(s); /* if that fails, the next put tries again */
         if (err != STORE_ABSENT) return err;
     }
-    pthread_mutex_lock(&s->lock);
-    enum store_err err = store_fail(s, "texts vanish while they are used: its limits are too low");
-    pthread_mutex_unlock(&s->lock);
-    return err;
+    return fail_alone(s, "texts vanish while they are used: its limits are too low");
 }
 
 enum store_err store_has(struct store *s, struct store_batch *b, unsigned kinds) {

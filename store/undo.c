@@ -215,6 +215,11 @@ struct reader {
     bool bad;
 };
 
+static struct reader reader_of(const char *at, size_t len) {
+    const unsigned char *p = (const unsigned char *)(len ? at : "");
+    return (struct reader){p, p + len, false};
+}
+
 static uint64_t read_number(struct reader *r) {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
@@ -265,8 +270,7 @@ static enum store_err put_back(struct undoing *u, struct reader *r) {
 }
 
 static enum store_err undo_block(struct undoing *u, const struct buf *block) {
-    struct reader r = {(const unsigned char *)block->data,
-                       (const unsigned char *)block->data + block->len, false};
+    struct reader r = reader_of(block->data, block->len);
     enum store_err err = STORE_OK;
     while (!err && r.p < r.end) {
         uint64_t gap = read_number(&r), there = read_number(&r);
@@ -279,8 +283,7 @@ static enum store_err undo_block(struct undoing *u, const struct buf *block) {
 }
 
 static enum store_err undo_list(struct undoing *u, const struct buf *list) {
-    struct reader r = {(const unsigned char *)list->data,
-                       (const unsigned char *)list->data + list->len, false};
+    struct reader r = reader_of(list->data, list->len);
     const unsigned char *head = read_bytes(&r, HEAD), *p;
     uint64_t size = read_number(&r), shortened = read_number(&r);
     size_t had = u->out->len;
@@ -317,11 +320,7 @@ enum store_err undo_restore(struct store *s, const char *body, size_t n, struct 
     if (!err && memcmp(note.data, which->at, HASH_SIZE) == 0) {
         buf_add(out, body, n); /* nothing was taken from it */
     } else if (!err) {
-        struct undoing u = {
-            .store = s,
-            .body = {(const unsigned char *)body, (const unsigned char *)body + n, false},
-            .out = out,
-            .which = which};
+        struct undoing u = {.store = s, .body = reader_of(body, n), .out = out, .which = which};
         memcpy(which->at, note.data, HASH_SIZE);
         err = store_get(s, which, &list);
         if (!err) err = undo_list(&u, &list);

@@ -1,7 +1,7 @@
-/* The stable policy over a conversation that grows. The last bytes say how it is run (format, model,
- * level, form, price, window, budget); the others are the conversation, two bytes a step: what
- * happens (a user speaks, calls with their results, thinking) and which texts there are, so that
- * repeats, long results and calls made again are likely.
+/* The stable policy over a conversation that grows. The last bytes say how it is run (format,
+ * model, level, form, price, window, budget); the others are the conversation, two bytes a step:
+ * what happens (a user speaks, calls with their results, thinking) and which texts there are, so
+ * that repeats, long results and calls made again are likely.
  *
  * Each request is compacted as an agent would send it. Its output is not longer than its input, the
  * same from another context, breaks no rule more often than the input, alone or after the one sent

@@ -122,7 +122,7 @@ class Fold:
 
     def add(self, given):
         p = Part(len(self.parts), given)
-        if p.role == "user" and p.kind != "result":
+        if p.role == "user" and p.kind not in ("result", "opaque"):
             self.loop, self.loop_first = len(self.parts), None
         if p.role == "assistant" and self.loop_first is None:
             self.loop_first = p.message

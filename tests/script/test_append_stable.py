@@ -176,14 +176,14 @@ def history_sent(run, label, turns):
 def conversations():
     """(name, format, body parsed)"""
     if SHARED:
-        for about, body in traces(1 if LONG else 40):
+        for about, body in traces(1 if LONG else 100):
             parsed = json.loads(body)
             yield about["id"][-50:], about["format"], parsed
             for format_ in convert.FORMATS:
                 yield f"{about['id'][-50:]} as {format_}", format_, convert.convert(
                     parsed, about["format"], format_)
     rng = random.Random("append")
-    for i in range(300 if LONG else 15):
+    for i in range(300 if LONG else 6):
         for format_, body in dialogues.bodies(rng).items():
             yield f"generated {i}", format_, json.loads(body)
 

@@ -185,7 +185,7 @@ def run_body(lib, number):
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000 if LONG else 1500
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000 if LONG else 500
     lib = Library()
     for number in range(count):
         run(lib, number)

@@ -88,10 +88,10 @@ def bodies():
     """(name, Turns)"""
     yield from examples()
     rng = random.Random("valid")
-    for i in range(1000 if LONG else 40):
+    for i in range(1000 if LONG else 12):
         for format_, body in dialogues.bodies(rng).items():
             yield f"generated {i} ({format_})", Turns(json.loads(body), format_)
-    for about, body in traces(1 if LONG else 40) if SHARED else ():
+    for about, body in traces(1 if LONG else 100) if SHARED else ():
         parsed, name = json.loads(body), about["id"][-50:]
         yield name, Turns(parsed, about["format"])
         for format_ in dialogues.FORMATS:
