@@ -3,6 +3,7 @@
 masters and three replicas while slots move and a master dies. Everything that was shortened comes back,
 and a server that cannot be reached means that nothing is cut.
 """
+import ctypes
 import json
 import os
 import random
@@ -21,7 +22,8 @@ from support import PAUCIS, SANITIZED, expect, finish, paucis, skip
 
 WORK = tempfile.TemporaryDirectory()
 HANDLE = re.compile(rb"full text: ([0-9a-f]{16})")
-RNG = random.Random(os.getpid())
+RNG = random.Random()
+TAKEN = set()
 
 
 def free_ports(count):
@@ -31,12 +33,20 @@ def free_ports(count):
         port = RNG.randrange(20000, 50000)
         try:
             for p in (port, port + 10000):
+                if p in TAKEN:
+                    raise OSError
                 with socket.socket() as s:
                     s.bind(("127.0.0.1", p))
+            TAKEN.update((port, port + 10000))
             found.append(port)
         except OSError:
             pass
     return found
+
+
+def end_with_us():
+    """A server must not outlive a test that was killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Server:
@@ -52,7 +62,7 @@ class Server:
         self.job = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
              "--appendonly", "yes", "--save", "", *self.options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=end_with_us)
         for _ in range(200):
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", self.port)) == 0:
