@@ -118,6 +118,7 @@ static struct piece *add_piece(struct novelty *n, const char *at, size_t len) {
 /* Finds the new names of a piece, but for `skip` bytes, and what they are worth. */
 static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t skip,
                               const struct reading *r, const struct scale *s) {
+    if (skip > p->len) skip = p->len; /* a number may be longer than the first piece of its line */
     const char *text = r->text.at, *listed = p->at + skip;
     struct reading_items found;
     size_t end = (size_t)(p->at - text) + p->len;

@@ -235,6 +235,21 @@ static void names_are_whole(void) {
     CHECK(!paucis__whole_name(text, text + strlen(text), &i));
 }
 
+/* A line number may be longer than the first piece of its line. */
+static void a_number_longer_than_a_piece(void) {
+    static const char rest[] =
+        ": the rest of this line, which makes it longer than a piece of it can be\n" FILLER FILLER
+            FILLER FILLER FILLER FILLER FILLER;
+    char text[250 + sizeof rest];
+    memset(text, '1', 250);
+    memcpy(text + 250, rest, sizeof rest);
+    for (size_t cap = 0; cap <= 600; cap += 300) {
+        char *s = made(text, TOOL_RUN, cap);
+        CHECK(strlen(s) < strlen(text) && has(s, "[\xE2\x80\xA6"));
+        free(s);
+    }
+}
+
 static void failures_stay(void) {
     static const struct {
         const char *line;
@@ -366,5 +381,6 @@ static void memory_runs_out(void) {
 int main(void) {
     return TEST_RUN(CASE(random_json_stays_json), CASE(json_by_structure),
                     CASE(a_heading_stays_with_its_lines), CASE(names_are_whole),
-                    CASE(failures_stay), CASE(any_text), CASE(memory_runs_out));
+                    CASE(a_number_longer_than_a_piece), CASE(failures_stay), CASE(any_text),
+                    CASE(memory_runs_out));
 }
