@@ -287,7 +287,7 @@ PAUCIS_API paucis_err paucis_read_get(const paucis_ctx *ctx, size_t i, paucis_pa
 /* The stable policy for those who hold the conversation themselves: parts are added as they come,
  * and at every request the session says which of them now stand in another form. The work of a
  * whole session is that of its last request. The same history gives the same forms as
- * paucis_compact. Texts are copied. */
+ * paucis_compact, except that a session drops no whole steps for a budget. Texts are copied. */
 typedef struct paucis_session paucis_session;
 
 typedef struct paucis_step {
