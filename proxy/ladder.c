@@ -109,10 +109,9 @@ static uint64_t learn_budget(uint64_t limit, uint64_t actual, uint64_t ours) {
 
 static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
     paucis_err err;
-    if (x->forced || x->config->observe || strncmp(x->conv.stop, "switched off", 12) == 0)
-        return false;
+    if (x->forced || x->config->observe) return false;
     x->forced = true;
-    bool was_rewritten = x->rewritten;
+    bool runs = x->conv.mode == MODE_RUNS, was_rewritten = x->rewritten && runs;
     uint64_t limit = number_after(text, limits), actual = number_after(text, actuals);
     if (limit == 0) limit = ask_window(x);
     if (limit == 0) return false;
@@ -122,6 +121,13 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
         x->conv.attach = x->stats.messages_in - 1;
     x->conv.budget =
         learn_budget(limit, actual, was_rewritten ? x->stats.tokens_out : x->stats.tokens_in);
+    if (!runs) { /* no new cut; but if it was left just now, what was sent before may fit */
+        if (x->conv.mode != MODE_EXIT || x->conv.stopped_at != x->stats.messages_in) return false;
+        x->conv.mode = MODE_LEAVING;
+        rewrite_send_safe(x, ctx, "window");
+        if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
+        return x->conv.mode == MODE_LEAVING;
+    }
     if (!rewrite_render(x, ctx, &err)) return false;
     if (!rewrite_record_edit(x)) return false;
     rewrite_send_edited(x);

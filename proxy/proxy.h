@@ -171,7 +171,8 @@ enum mode {
     MODE_RUNS,
     MODE_FROZEN,   /* the forms already sent stay */
     MODE_ORIGINAL, /* as the client has it */
-    MODE_EXIT      /* the same, without the thinking that is bound to another prefix */
+    MODE_EXIT,     /* the same, without the thinking that is bound to another prefix */
+    MODE_LEAVING   /* from now on MODE_EXIT, as soon as that body is one the provider takes */
 };
 
 struct conv {
@@ -344,7 +345,9 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
 bool rewrite_record_edit(struct xfer *x);
 void rewrite_send_edited(struct xfer *x);
 void rewrite_send_original(struct xfer *x, const char *reason);
-bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason); /* false: the same */
+void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
+/* The exit body. False: it is the original, or cannot be had. */
+bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
 bool ladder_again(struct xfer *x, paucis_ctx *ctx); /* true: x->send is to be tried now */
 
 /* ---- ledger.c: what happened, for the page, the metrics, the log and the receipt ------------- */

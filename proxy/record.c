@@ -64,8 +64,7 @@ static const char *const sql[STATEMENTS] = {
         "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
         " OFFSET ?1)",
     [STOP] =
-        "UPDATE conv SET mode=?2,stop=?3,stopped_at=CASE WHEN stopped_at=0 THEN tip ELSE"
-        " stopped_at END WHERE id=?1 AND mode=0",
+        "UPDATE conv SET mode=?2,stop=?3 WHERE id=?1 AND mode=0",
 };
 
 struct record {
@@ -316,7 +315,7 @@ bool record_turn(struct record *r, const struct conv *c) {
 bool record_off(struct record *r, int64_t id, const char *why) {
     pthread_mutex_lock(&r->lock);
     sqlite3_stmt *st = begin(r, STOP, id);
-    bind(st, 2, MODE_EXIT);
+    bind(st, 2, MODE_LEAVING);
     bind_text(st, 3, why);
     bool ok = done(st) && sqlite3_changes(r->db) > 0;
     pthread_mutex_unlock(&r->lock);

@@ -1,8 +1,8 @@
 /* Which body is sent.
  *
  * In any doubt it is the one that is safe now: the original if nothing was ever changed in this
- * conversation, else the exit body. What is changed for the first time is recorded before it is
- * sent. Everything the library needs to know of the record goes through `record_options`. */
+ * conversation, else the exit body, or the forms as they are where that one does not fit the window
+ * or is not legal yet. What is changed for the first time is recorded before it is sent. Everything the library needs to know of the record goes through `record_options`. */
 #include "proxy.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ void rewrite_send_original(struct xfer *x, const char *reason) {
     x->send_len = x->body.len;
     x->send_plain = x->rewritten = false;
     x->reason = reason;
-    if (x->config->observe) return; /* the figures of what would have been sent are wanted */
+    if (x->config->observe && !x->conv.first_edit) return; /* what would have been sent is wanted */
     x->stats.bytes_out = x->stats.bytes_in;
     x->stats.edits = 0;
     x->what[0] = '\0';
@@ -41,18 +41,28 @@ void rewrite_send_edited(struct xfer *x) {
 
 /* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[3];
-    char attach[NUMBER], stop[NUMBER];
+    paucis_kv kv[4];
+    char attach[NUMBER], stop[NUMBER], edited[NUMBER];
     size_t n;
 };
+
+/* Where the first message that was ever changed begins in this body. */
+static size_t edited_from(const struct xfer *x) {
+    uint64_t before = x->conv.first_edit - 1; /* messages */
+    if (before > x->scan.n) before = x->scan.n;
+    return before > 0 ? x->scan.end[before - 1] : 0;
+}
 
 static void record_options(const struct xfer *x, bool leaving, struct extra *e) {
     e->kv[e->n++] = (paucis_kv){"grow", "no"};
     snprintf(e->attach, NUMBER, "%" PRIu64, x->conv.attach);
     if (x->conv.attach) e->kv[e->n++] = (paucis_kv){"attach", e->attach};
     snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
-    bool stopped = x->conv.mode == MODE_FROZEN || (leaving && x->conv.stopped_at);
-    if (stopped) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    bool frozen = x->conv.mode == MODE_FROZEN || x->conv.mode == MODE_LEAVING;
+    if (leaving ? x->conv.mode == MODE_EXIT : frozen) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    if (!leaving || !x->conv.first_edit) return;
+    snprintf(e->edited, NUMBER, "%zu", edited_from(x));
+    e->kv[e->n++] = (paucis_kv){"edited", e->edited};
 }
 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
@@ -88,7 +98,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     o.kv = kv;
     o.nkv = base->nkv + e.n;
     o.format = x->route.format;
-    if (leaving) o.policy = "exit";
+    if (leaving) o.policy = "exit", o.strategies = NULL;
     if (!o.price && providers[x->route.provider].forced)
         o.price = provider_price(x->route.provider);
     o.log = note_saving;
@@ -110,12 +120,10 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     return render(x, ctx, false, err);
 }
 
-/* The exit body: the original texts without the thinking that is bound to what was sent shortened,
- * up to the message where paucis was stopped. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     paucis_err err;
     rewrite_send_original(x, reason);
-    if (!config_is_stable(x->config) || !render(x, ctx, true, &err)) return false;
+    if (!render(x, ctx, true, &err)) return false;
     rewrite_send_edited(x);
     x->reason = reason;
     return true;
@@ -170,17 +178,44 @@ static const char *understand(struct xfer *x) {
     return record_find(x->serve->record, &x->scan, x->route.counts, &x->conv) ? NULL : "record";
 }
 
-/* What is safe when nothing may be changed. */
-static void send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
-    if (x->conv.first_edit)
-        (void)rewrite_send_exit(x, ctx, reason);
-    else
-        rewrite_send_original(x, reason);
-}
-
 /* The library's count of messages, which `attach` and `stop` are in; a body it refused has none. */
 static uint64_t count_messages(const struct xfer *x) {
     return x->stats.messages_in ? x->stats.messages_in : x->scan.n;
+}
+
+static void put(struct xfer *x) {
+    if (x->conv.id && !x->route.counts) (void)record_put(x->serve->record, &x->conv);
+}
+
+/* What is safe when nothing more may be changed: the original, or, once something was changed, the
+ * exit body. Where that one does not fit the window, or a rule of the present loop keeps thinking
+ * in that is bound to what was sent, the forms stay as they are for now. */
+void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    struct conv *c = &x->conv;
+    paucis_err err, other;
+    rewrite_send_original(x, reason);
+    if (!c->first_edit) return;
+    bool ok = render(x, ctx, true, &err);
+    bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
+    if (wait && c->mode == MODE_LEAVING && config_is_stable(x->config)) {
+        ok = render(x, ctx, false, &other) || render(x, ctx, true, &err);
+    } else if (c->mode == MODE_LEAVING && err == PAUCIS_OK) {
+        c->mode = MODE_EXIT;
+        c->stopped_at = count_messages(x);
+        put(x);
+    }
+    if (!ok) return;
+    rewrite_send_edited(x);
+    x->reason = reason;
+}
+
+/* From here on the conversation is left to itself. */
+static void stop(struct xfer *x, const char *why) {
+    if (!x->conv.id) return;
+    x->conv.mode = MODE_LEAVING;
+    x->conv.stopped_at = count_messages(x);
+    if (why) snprintf(x->conv.stop, sizeof x->conv.stop, "%s", why);
+    put(x);
 }
 
 static const char *error_reason(paucis_err err) {
@@ -224,39 +259,46 @@ bool rewrite_record_edit(struct xfer *x) {
     return record_put(x->serve->record, c) || was;
 }
 
-static bool asked_off(struct xfer *x) {
+static bool asked_off(const struct xfer *x) {
     const char *h = headers_get(&x->in, "x-paucis");
-    if (!h || !name_is(h, "off")) return false;
-    if (x->conv.id && x->conv.mode == MODE_RUNS) {
-        x->conv.mode = MODE_EXIT;
-        x->conv.stopped_at = count_messages(x);
-        snprintf(x->conv.stop, sizeof x->conv.stop, "switched off by the client");
-        (void)record_put(x->serve->record, &x->conv);
+    return h && name_is(h, "off");
+}
+
+/* Why a conversation that may be shortened is not from now on; NULL: it may be. */
+static const char *leaves(struct xfer *x, bool rendered) {
+    if (x->conv.mode == MODE_LEAVING) { /* by hand, since the last request */
+        stop(x, NULL);
+        return "stopped";
     }
-    return true;
+    if (asked_off(x)) {
+        stop(x, "switched off by the client");
+        return "off";
+    }
+    if (x->conv.first_edit && rendered && x->conv.render != rendering(x)) {
+        stop(x, "it began under other options or another version");
+        return "version";
+    }
+    if (x->config->observe && x->conv.first_edit) stop(x, "observed only");
+    return x->config->observe ? "observe" : NULL;
 }
 
 static void choose(struct xfer *x, paucis_ctx *ctx) {
     paucis_err err;
-    if (asked_off(x)) {
-        send_safe(x, ctx, "off");
-        return;
-    }
-    if (x->conv.mode == MODE_ORIGINAL) {
+    enum mode mode = (enum mode)x->conv.mode;
+    if (mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
-    } else if (x->conv.mode == MODE_EXIT ||
-               (x->conv.mode == MODE_FROZEN && !config_is_stable(x->config))) {
-        send_safe(x, ctx, "stopped");
-    } else if (!rewrite_render(x, ctx, &err)) {
-        send_safe(x, ctx, error_reason(err));
-    } else if (x->conv.first_edit && x->conv.render != rendering(x)) {
-        send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
-    } else if (x->config->observe) {
-        rewrite_send_original(x, "observe");
-    } else if (!rewrite_record_edit(x)) {
-        rewrite_send_original(x, "record");
+    } else if (mode == MODE_EXIT || (mode == MODE_LEAVING && x->conv.stopped_at) ||
+               (mode == MODE_FROZEN && !config_is_stable(x->config))) {
+        rewrite_send_safe(x, ctx, asked_off(x) ? "off" : "stopped");
     } else {
-        rewrite_send_edited(x);
+        bool rendered = rewrite_render(x, ctx, &err);
+        const char *why = leaves(x, rendered);
+        if (why || !rendered)
+            rewrite_send_safe(x, ctx, why ? why : error_reason(err));
+        else if (!rewrite_record_edit(x))
+            rewrite_send_original(x, "record");
+        else
+            rewrite_send_edited(x);
     }
 }
 
