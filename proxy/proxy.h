@@ -124,7 +124,7 @@ struct config {
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
 /* Only this policy can leave off in the middle and keep what it has done. */
-bool config_is_stable(const struct config *c);
+bool options_are_stable(const paucis_opts *o);
 
 /* ---- codec.c: content codings ---------------------------------------------------------------- */
 
@@ -163,7 +163,7 @@ struct chain scan_seed(const char *const *texts, size_t n);
 struct record; /* the open file */
 struct xfer;
 
-enum { STOP_TEXT = 64 };
+enum { STOP_TEXT = 64, BEGUN_TEXT = 256, BEGUN_OPTIONS = 16 };
 #define ATTACH_NOW UINT32_MAX /* met in mid-session; the library has not counted yet */
 
 /* How a conversation is sent. Stopped ones are never cut again; see DESIGN.md law 7. */
@@ -183,12 +183,24 @@ struct conv {
     uint64_t stopped_at; /* messages in the request at which it was stopped */
     uint64_t first_edit; /* the first message ever changed, + 1; 0: none yet */
     uint64_t budget;     /* tokens, learnt from the provider's refusal; 0: none */
+    uint64_t budget_at;  /* messages in the request that was refused */
     char stop[STOP_TEXT];
+    char begun[BEGUN_TEXT]; /* the options it began with; see begun.c */
     /* the last turn, for the watch over cached tokens and for the counter-reckoning */
     uint64_t prompt, cached, written, raw, bad_turns;
     int64_t last; /* seconds */
     char model[64];
 };
+
+/* begun.c: the options that a conversation began with, as a line of text and back. */
+struct begun {
+    paucis_opts opts;
+    paucis_kv kv[BEGUN_OPTIONS];
+    char text[BEGUN_TEXT];
+};
+
+void begun_write(const paucis_opts *o, char to[BEGUN_TEXT]);          /* "": they cannot be kept */
+const paucis_opts *begun_read(const struct xfer *x, struct begun *b); /* those of now if none are */
 
 struct record *record_open(const char *path); /* NULL: reported */
 void record_close(struct record *r);

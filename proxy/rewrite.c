@@ -41,8 +41,8 @@ void rewrite_send_edited(struct xfer *x) {
 
 /* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[4];
-    char attach[NUMBER], stop[NUMBER], edited[NUMBER];
+    paucis_kv kv[6];
+    char attach[NUMBER], stop[NUMBER], edited[NUMBER], learnt[NUMBER], learnt_at[NUMBER];
     size_t n;
 };
 
@@ -60,6 +60,12 @@ static void record_options(const struct xfer *x, bool leaving, struct extra *e) 
     snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
     bool frozen = x->conv.mode == MODE_FROZEN || x->conv.mode == MODE_LEAVING;
     if (leaving ? x->conv.mode == MODE_EXIT : frozen) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    snprintf(e->learnt, NUMBER, "%" PRIu64, x->conv.budget);
+    snprintf(e->learnt_at, NUMBER, "%" PRIu64, x->conv.budget_at);
+    if (x->conv.budget) {
+        e->kv[e->n++] = (paucis_kv){"learnt", e->learnt};
+        e->kv[e->n++] = (paucis_kv){"learnt_at", e->learnt_at};
+    }
     if (!leaving || !x->conv.first_edit) return;
     snprintf(e->edited, NUMBER, "%zu", edited_from(x));
     e->kv[e->n++] = (paucis_kv){"edited", e->edited};
@@ -81,7 +87,8 @@ static void record_attach(struct xfer *x) {
 
 static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *err) {
     const struct buf *in = plain_of(x);
-    const paucis_opts *base = &x->config->opts;
+    struct begun begun;
+    const paucis_opts *base = begun_read(x, &begun);
     paucis_opts o = *base;
     struct extra e = {0};
     record_options(x, leaving, &e);
@@ -103,7 +110,9 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
         o.price = provider_price(x->route.provider);
     o.log = note_saving;
     o.log_ud = x;
-    if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
+    bool whole = !options_are_stable(&o) && !leaving; /* these know no more than the body */
+    if (whole && x->conv.budget && x->conv.budget < o.budget_tokens)
+        o.budget_tokens = x->conv.budget;
     if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
     paucis_stats st = {.size = sizeof st};
     *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
@@ -187,6 +196,11 @@ static void put(struct xfer *x) {
     if (x->conv.id && !x->route.counts) (void)record_put(x->serve->record, &x->conv);
 }
 
+static bool is_stable(const struct xfer *x) {
+    struct begun begun;
+    return options_are_stable(begun_read(x, &begun));
+}
+
 /* What is safe when nothing more may be changed: the original, or, once something was changed, the
  * exit body. Where that one does not fit the window, or a rule of the present loop keeps thinking
  * in that is bound to what was sent, the forms stay as they are for now. */
@@ -197,7 +211,7 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     if (!c->first_edit) return;
     bool ok = render(x, ctx, true, &err);
     bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
-    if (wait && c->mode == MODE_LEAVING && config_is_stable(x->config)) {
+    if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
         ok = render(x, ctx, false, &other) || render(x, ctx, true, &err);
     } else if (c->mode == MODE_LEAVING && err == PAUCIS_OK) {
         c->mode = MODE_EXIT;
@@ -236,7 +250,8 @@ static const char *error_reason(paucis_err err) {
 /* The library's number of its rendering, and a hash of the options that decide with it: a
  * conversation that began under others is not rendered anew in its middle. */
 static uint64_t rendering(const struct xfer *x) {
-    const paucis_opts *o = &x->config->opts;
+    struct begun begun;
+    const paucis_opts *o = begun_read(x, &begun);
     const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
                                      o->price ? o->price->name : NULL};
     size_t n = 4;
@@ -255,6 +270,7 @@ bool rewrite_record_edit(struct xfer *x) {
     if (known && !x->forced) return true;
     bool was = c->first_edit != 0;
     if (!known) c->first_edit = first;
+    if (!was) begun_write(&x->config->opts, c->begun);
     if (!was) c->render = rendering(x);
     return record_put(x->serve->record, c) || was;
 }
@@ -278,8 +294,10 @@ static const char *leaves(struct xfer *x, bool rendered) {
         stop(x, "it began under other options or another version");
         return "version";
     }
-    if (x->config->observe && x->conv.first_edit) stop(x, "observed only");
-    return x->config->observe ? "observe" : NULL;
+    bool none = x->config->opts.policy && strcmp(x->config->opts.policy, "none") == 0;
+    const char *why = x->config->observe ? "observe" : none ? "off" : NULL;
+    if (why && x->conv.first_edit) stop(x, "the proxy was started to change nothing");
+    return why;
 }
 
 static void choose(struct xfer *x, paucis_ctx *ctx) {
@@ -288,7 +306,7 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
     if (mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
     } else if (mode == MODE_EXIT || (mode == MODE_LEAVING && x->conv.stopped_at) ||
-               (mode == MODE_FROZEN && !config_is_stable(x->config))) {
+               (mode == MODE_FROZEN && !is_stable(x))) {
         rewrite_send_safe(x, ctx, asked_off(x) ? "off" : "stopped");
     } else {
         bool rendered = rewrite_render(x, ctx, &err);

@@ -14,7 +14,10 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
-    [STABLE_EDITED] = NUMBER("edited", 4294967295, 0, "exit: where the first message ever changed begins"),
+    [STABLE_EDITED] =
+        NUMBER("edited", 4294967295, 0, "exit: where the first message ever changed begins"),
+    [STABLE_LEARNT] = NUMBER("learnt", 4294967295, 1, "a budget that was not known from the start"),
+    [STABLE_LEARNT_AT] = NUMBER("learnt_at", 0, 0, "messages of the first request it is meant for"),
     [STABLE_SINKS] = NUMBER("sinks", 2, 0, "first messages that are never dropped"),
     [STABLE_LOW_WATER] =
         NUMBER("low_water", 60, 1, "percent of the budget that a forced cut leaves"),
@@ -60,6 +63,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .learnt = o[STABLE_LEARNT],
+        .learnt_at = o[STABLE_LEARNT_AT],
         .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],

@@ -66,9 +66,10 @@ def upstream(**options):
 class Session:
     """An agent that keeps its whole history and answers every tool call; the same for the same seed."""
 
-    def __init__(self, seed, port, key, up):
+    def __init__(self, seed, port, key, up, talk=0.12):
         self.rng, self.port, self.up = random.Random(seed), port, up
         self.key = f"key-{seed}-{key}"
+        self.talk = talk  # how often the user says something
         kind = self.rng.choice(("adaptive", "enabled"))
         self.head = {"model": self.rng.choice(("claude-opus-5-5", "claude-sonnet-5-5")), "max_tokens": 4096,
                      "system": f"You are agent {seed}.",
@@ -101,7 +102,7 @@ class Session:
         signature = self.up.binding.sign(self.up.provider.seen[-1][3])
         thought = {"type": "thinking", "thinking": f"Thought {self.turn}.", "signature": signature}
         self.turn += 1
-        if self.rng.random() < 0.12:
+        if self.rng.random() < self.talk:
             text = {"type": "text", "text": f"That was step {self.turn}."}
             self.messages.append({"role": "assistant", "content": [thought, text]})
             self.messages.append({"role": "user", "content": f"And now part {self.turn}."})
