@@ -228,12 +228,14 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
         st->breaks = c->check.total;
     }
     if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
-    if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
+    uint64_t learnt = s->stable.option[STABLE_LEARNT];
+    uint64_t budget = settings_fold(s) && learnt < s->budget ? learnt : s->budget;
+    if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     if (!settings_edit(s)) return PAUCIS_OK;
     c->folded = settings_fold(s);
     PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
     PAUCIS_TRY(paucis__write_plan(v, &c->splices));
-    if (s->budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= s->budget;
+    if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     api_count(st, s, counts, o);
     if (settings_fold(s)) {
         st->cuts = c->fold.cuts.count;

@@ -121,8 +121,8 @@ static char *default_record(void) {
     return b.data;
 }
 
-bool config_is_stable(const struct config *c) {
-    return !c->opts.strategies && (!c->opts.policy || strcmp(c->opts.policy, "stable") == 0);
+bool options_are_stable(const paucis_opts *o) {
+    return !o->strategies && (!o->policy || strcmp(o->policy, "stable") == 0);
 }
 
 static bool read_options(struct config *c, struct source s) {
@@ -143,7 +143,7 @@ static bool read_options(struct config *c, struct source s) {
     if (!known_word(WORDS_LEVEL, "level", c->opts.level)) return false;
     const char *price = text(s, FLAG_PRICE), *budget = text(s, FLAG_BUDGET);
     if (price && !price_find(price, &c->opts.price, &c->price_read)) return false;
-    if (config_is_stable(c)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
+    if (options_are_stable(&c->opts)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
     if (budget && strcmp(budget, "auto") == 0) return true;
     return number(s, FLAG_BUDGET, c->opts.budget_tokens, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
 }
@@ -158,8 +158,10 @@ static bool read_numbers(struct config *c, struct source s) {
         return false;
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1) cores = 1;
     if (!number(s, FLAG_MAX_BODY, 64 * 1000 * 1000, (uint64_t)1 << 32, &c->max_body) ||
-        !number(s, FLAG_JOBS, cores > 0 ? (uint64_t)cores : 1, 256, &workers))
+        !number(s, FLAG_JOBS, cores > MOST_WORKERS ? MOST_WORKERS : (uint64_t)cores, MOST_WORKERS,
+                &workers))
         return false;
     c->workers = workers ? (unsigned)workers : 1;
     return seconds(s, FLAG_IDLE, 600, &c->idle) && seconds(s, FLAG_SLOW, 60, &c->slow) &&

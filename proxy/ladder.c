@@ -109,10 +109,9 @@ static uint64_t learn_budget(uint64_t limit, uint64_t actual, uint64_t ours) {
 
 static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
     paucis_err err;
-    if (x->forced || x->config->observe || strncmp(x->conv.stop, "switched off", 12) == 0)
-        return false;
+    if (x->forced || (x->config->observe && !x->conv.first_edit)) return false;
     x->forced = true;
-    bool was_rewritten = x->rewritten;
+    bool runs = x->conv.mode == MODE_RUNS, was_rewritten = x->rewritten && runs;
     uint64_t limit = number_after(text, limits), actual = number_after(text, actuals);
     if (limit == 0) limit = ask_window(x);
     if (limit == 0) return false;
@@ -120,8 +119,16 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
     if (err != PAUCIS_OK) return false;
     if (x->conv.attach >= x->stats.messages_in) /* met just now: this request may cut already */
         x->conv.attach = x->stats.messages_in - 1;
+    if (!x->conv.budget) x->conv.budget_at = x->stats.messages_in;
     x->conv.budget =
         learn_budget(limit, actual, was_rewritten ? x->stats.tokens_out : x->stats.tokens_in);
+    if (!runs) { /* no new cut; but if it was left just now, what was sent before may fit */
+        if (x->conv.mode != MODE_EXIT || x->conv.stopped_at != x->stats.messages_in) return false;
+        x->conv.mode = MODE_LEAVING;
+        rewrite_send_safe(x, ctx, "window");
+        if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
+        return x->conv.mode == MODE_LEAVING;
+    }
     if (!rewrite_render(x, ctx, &err)) return false;
     if (!rewrite_record_edit(x)) return false;
     rewrite_send_edited(x);
@@ -146,6 +153,15 @@ static void start_again(struct xfer *x) {
     if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
 }
 
+/* Thinking is refused as bound to another prefix, and we know of none: the record was lost, and it
+ * is we who have sent that prefix. Which, the history tells. */
+static bool was_edited(struct xfer *x, paucis_ctx *ctx, const char *rule) {
+    paucis_err err;
+    if (strcmp(rule, "B-R14") != 0 && strcmp(rule, "B-R15") != 0) return false;
+    x->conv.attach = 0;
+    return rewrite_render(x, ctx, &err) && rewrite_record_edit(x);
+}
+
 static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {
     if (x->rung == RUNG_COMPACTED && x->rewritten) {
         x->rung = RUNG_ORIGINAL;
@@ -160,19 +176,27 @@ static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {
             return true;
         }
     }
+    if (x->rung == RUNG_COMPACTED && !x->conv.first_edit && was_edited(x, ctx, rule)) {
+        x->rung = RUNG_EXIT;
+        stop(x, MODE_LEAVING, rule);
+        rewrite_send_safe(x, ctx, "history-error");
+        return x->rewritten;
+    }
     if (x->rung != RUNG_COMPACTED) start_again(x);
     return false;
 }
 
-bool ladder_again(struct xfer *x, paucis_ctx *ctx) {
+bool ladder_again(struct xfer *x) {
     struct buf text = {0};
     bool again = false;
     if (read_refusal(x, &text)) {
+        struct mind *m = mind_take(rewrite_key(x));
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))
-            again = shorten(x, ctx, text.data);
+            again = shorten(x, mind_ctx(m), text.data);
         else if (x->status == 400 || rule)
-            again = climb(x, ctx, rule ? rule : "400");
+            again = climb(x, mind_ctx(m), rule ? rule : "400");
+        mind_give(m, x->stats.peak_alloc);
     }
     buf_free(&text);
     return again;

@@ -75,6 +75,15 @@ bool spare_take(struct buf *b, size_t size); /* empty, with room for size bytes 
 void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
 
+/* ---- minds.c: contexts that remember conversations ------------------------------------------- */
+
+enum { MOST_WORKERS = 64 }; /* each has one at a time */
+struct mind;
+struct mind *mind_take(uint64_t key);           /* NULL: all are busy */
+paucis_ctx *mind_ctx(struct mind *m);           /* NULL: no memory, or m is */
+void mind_give(struct mind *m, uint64_t bytes); /* bytes: that it holds, about */
+void minds_free(void);
+
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
 enum provider {
@@ -124,7 +133,7 @@ struct config {
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
 /* Only this policy can leave off in the middle and keep what it has done. */
-bool config_is_stable(const struct config *c);
+bool options_are_stable(const paucis_opts *o);
 
 /* ---- codec.c: content codings ---------------------------------------------------------------- */
 
@@ -163,7 +172,7 @@ struct chain scan_seed(const char *const *texts, size_t n);
 struct record; /* the open file */
 struct xfer;
 
-enum { STOP_TEXT = 64 };
+enum { STOP_TEXT = 64, BEGUN_TEXT = 256, BEGUN_OPTIONS = 16 };
 #define ATTACH_NOW UINT32_MAX /* met in mid-session; the library has not counted yet */
 
 /* How a conversation is sent. Stopped ones are never cut again; see DESIGN.md law 7. */
@@ -171,7 +180,8 @@ enum mode {
     MODE_RUNS,
     MODE_FROZEN,   /* the forms already sent stay */
     MODE_ORIGINAL, /* as the client has it */
-    MODE_EXIT      /* the same, without the thinking that is bound to another prefix */
+    MODE_EXIT,     /* the same, without the thinking that is bound to another prefix */
+    MODE_LEAVING   /* from now on MODE_EXIT, as soon as that body is one the provider takes */
 };
 
 struct conv {
@@ -182,12 +192,24 @@ struct conv {
     uint64_t stopped_at; /* messages in the request at which it was stopped */
     uint64_t first_edit; /* the first message ever changed, + 1; 0: none yet */
     uint64_t budget;     /* tokens, learnt from the provider's refusal; 0: none */
+    uint64_t budget_at;  /* messages in the request that was refused */
     char stop[STOP_TEXT];
+    char begun[BEGUN_TEXT]; /* the options it began with; see begun.c */
     /* the last turn, for the watch over cached tokens and for the counter-reckoning */
     uint64_t prompt, cached, written, raw, bad_turns;
     int64_t last; /* seconds */
     char model[64];
 };
+
+/* begun.c: the options that a conversation began with, as a line of text and back. */
+struct begun {
+    paucis_opts opts;
+    paucis_kv kv[BEGUN_OPTIONS];
+    char text[BEGUN_TEXT];
+};
+
+void begun_write(const paucis_opts *o, char to[BEGUN_TEXT]);          /* "": they cannot be kept */
+const paucis_opts *begun_read(const struct xfer *x, struct begun *b); /* those of now if none are */
 
 struct record *record_open(const char *path); /* NULL: reported */
 void record_close(struct record *r);
@@ -336,16 +358,19 @@ struct work *work_start(struct serve *s, unsigned threads);
 void work_add(struct work *w, struct xfer *x, enum job job);
 void work_stop(struct work *w);
 
-void rewrite_decide(struct xfer *x, paucis_ctx *ctx);
-void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
+void rewrite_decide(struct xfer *x);
+uint64_t rewrite_key(const struct xfer *x); /* the conversation, for minds */
+void rewrite_watch(struct xfer *x);         /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
 /* Written before it is sent. False: it could not be, and this would be the first change. */
 bool rewrite_record_edit(struct xfer *x);
 void rewrite_send_edited(struct xfer *x);
 void rewrite_send_original(struct xfer *x, const char *reason);
-bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason); /* false: the same */
-bool ladder_again(struct xfer *x, paucis_ctx *ctx); /* true: x->send is to be tried now */
+void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
+/* The exit body. False: it is the original, or cannot be had. */
+bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
+bool ladder_again(struct xfer *x); /* true: x->send is to be tried now */
 
 /* ---- ledger.c: what happened, for the page, the metrics, the log and the receipt ------------- */
 

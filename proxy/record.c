@@ -25,15 +25,19 @@ enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
-#define LAYOUT "2"
+#define LAYOUT "3"
 
 static const char settings[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
+static const char since_3[] =
+    "ALTER TABLE conv ADD COLUMN begun TEXT DEFAULT '';"
+    "ALTER TABLE conv ADD COLUMN budget_at INT DEFAULT 0;";
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
     " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
-    " written INT, raw INT, bad INT, last INT, model TEXT, used INT);"
+    " written INT, raw INT, bad INT, last INT, model TEXT, used INT, begun TEXT DEFAULT '',"
+    " budget_at INT DEFAULT 0);"
     "CREATE TABLE IF NOT EXISTS tip(hash BLOB PRIMARY KEY, conv INT, n INT) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS tip_conv ON tip(conv);"
     "CREATE TABLE IF NOT EXISTS request(id INTEGER PRIMARY KEY, at INT, conv INT, provider TEXT,"
@@ -48,12 +52,12 @@ static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
     [GET] =
         "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
-        "raw,bad,last,model FROM conv WHERE id=?1",
-    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9)",
+        "raw,bad,last,model,begun,budget_at FROM conv WHERE id=?1",
+    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
     [PUT] =
         "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
-        "stop=?8 WHERE id=?1",
+        "stop=?8,begun=?9,budget_at=?10 WHERE id=?1",
     [TURN] =
         "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
         " WHERE id=?1",
@@ -63,9 +67,7 @@ static const char *const sql[STATEMENTS] = {
     [TRIM] =
         "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
         " OFFSET ?1)",
-    [STOP] =
-        "UPDATE conv SET mode=?2,stop=?3,stopped_at=CASE WHEN stopped_at=0 THEN tip ELSE"
-        " stopped_at END WHERE id=?1 AND mode=0",
+    [STOP] = "UPDATE conv SET mode=?2,stop=?3 WHERE id=?1 AND mode=0",
 };
 
 struct record {
@@ -151,7 +153,10 @@ struct record *record_open(const char *path) {
     bool made = make_file(path);
     if (!made) complain("cannot open '%s': %s", path, strerror(errno));
     bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK && run(r->db, settings);
-    if (ok && !layout_is_ours(r->db)) ok = run(r->db, other_layout);
+    if (ok && !layout_is_ours(r->db)) {
+        (void)run(r->db, since_3); /* fails where there is no table yet */
+        ok = run(r->db, other_layout);
+    }
     ok = ok && run(r->db, schema);
     for (int i = 0; ok && i < STATEMENTS; i++)
         ok = sqlite3_prepare_v2(r->db, sql[i], -1, &r->st[i], NULL) == SQLITE_OK;
@@ -209,9 +214,11 @@ static bool get(struct record *r, int64_t id, struct conv *c, uint64_t *tip) {
                            .written = column(st, 10),
                            .raw = column(st, 11),
                            .bad_turns = column(st, 12),
-                           .last = sqlite3_column_int64(st, 13)};
+                           .last = sqlite3_column_int64(st, 13),
+                           .budget_at = column(st, 16)};
         column_text(st, 7, c->stop, sizeof c->stop);
         column_text(st, 14, c->model, sizeof c->model);
+        column_text(st, 15, c->begun, sizeof c->begun);
     }
     sqlite3_reset(st);
     return ok;
@@ -221,7 +228,9 @@ static bool get(struct record *r, int64_t id, struct conv *c, uint64_t *tip) {
 static void branch(struct conv *c, size_t n) {
     struct conv old = *c;
     *c = (struct conv){.attach = old.attach, .render = old.render, .budget = old.budget};
+    c->budget_at = old.budget_at;
     if (old.first_edit <= n) c->first_edit = old.first_edit;
+    memcpy(c->begun, old.begun, sizeof c->begun);
     if (old.mode != MODE_RUNS && old.stopped_at <= n) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;
@@ -239,6 +248,8 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
     sqlite3_bind_int64(st, 9, (int64_t)time(NULL));
+    bind_text(st, 10, c->begun);
+    bind(st, 11, c->budget_at);
     if (!done(st)) return false;
     c->id = sqlite3_last_insert_rowid(r->db);
     return true;
@@ -293,6 +304,8 @@ bool record_put(struct record *r, const struct conv *c) {
     bind(st, 6, c->first_edit);
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
+    bind_text(st, 9, c->begun);
+    bind(st, 10, c->budget_at);
     bool ok = done(st);
     pthread_mutex_unlock(&r->lock);
     return ok;
@@ -316,7 +329,7 @@ bool record_turn(struct record *r, const struct conv *c) {
 bool record_off(struct record *r, int64_t id, const char *why) {
     pthread_mutex_lock(&r->lock);
     sqlite3_stmt *st = begin(r, STOP, id);
-    bind(st, 2, MODE_EXIT);
+    bind(st, 2, MODE_LEAVING);
     bind_text(st, 3, why);
     bool ok = done(st) && sqlite3_changes(r->db) > 0;
     pthread_mutex_unlock(&r->lock);

@@ -1,8 +1,9 @@
 /* Which body is sent.
  *
  * In any doubt it is the one that is safe now: the original if nothing was ever changed in this
- * conversation, else the exit body. What is changed for the first time is recorded before it is
- * sent. Everything the library needs to know of the record goes through `record_options`. */
+ * conversation, else the exit body, or the forms as they are where that one does not fit the window
+ * or is not legal yet. What is changed for the first time is recorded before it is sent. Everything
+ * the library needs to know of the record goes through `record_options`. */
 #include "proxy.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ void rewrite_send_original(struct xfer *x, const char *reason) {
     x->send_len = x->body.len;
     x->send_plain = x->rewritten = false;
     x->reason = reason;
-    if (x->config->observe) return; /* the figures of what would have been sent are wanted */
+    if (x->config->observe && !x->conv.first_edit) return; /* what would have been sent is wanted */
     x->stats.bytes_out = x->stats.bytes_in;
     x->stats.edits = 0;
     x->what[0] = '\0';
@@ -41,18 +42,34 @@ void rewrite_send_edited(struct xfer *x) {
 
 /* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[3];
-    char attach[NUMBER], stop[NUMBER];
+    paucis_kv kv[6];
+    char attach[NUMBER], stop[NUMBER], edited[NUMBER], learnt[NUMBER], learnt_at[NUMBER];
     size_t n;
 };
+
+/* Where the first message that was ever changed begins in this body. */
+static size_t edited_from(const struct xfer *x) {
+    uint64_t before = x->conv.first_edit - 1; /* messages */
+    if (before > x->scan.n) before = x->scan.n;
+    return before > 0 ? x->scan.end[before - 1] : 0;
+}
 
 static void record_options(const struct xfer *x, bool leaving, struct extra *e) {
     e->kv[e->n++] = (paucis_kv){"grow", "no"};
     snprintf(e->attach, NUMBER, "%" PRIu64, x->conv.attach);
     if (x->conv.attach) e->kv[e->n++] = (paucis_kv){"attach", e->attach};
     snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
-    bool stopped = x->conv.mode == MODE_FROZEN || (leaving && x->conv.stopped_at);
-    if (stopped) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    bool frozen = x->conv.mode == MODE_FROZEN || x->conv.mode == MODE_LEAVING;
+    if (leaving ? x->conv.mode == MODE_EXIT : frozen) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    snprintf(e->learnt, NUMBER, "%" PRIu64, x->conv.budget);
+    snprintf(e->learnt_at, NUMBER, "%" PRIu64, x->conv.budget_at);
+    if (x->conv.budget) {
+        e->kv[e->n++] = (paucis_kv){"learnt", e->learnt};
+        e->kv[e->n++] = (paucis_kv){"learnt_at", e->learnt_at};
+    }
+    if (!leaving || !x->conv.first_edit) return;
+    snprintf(e->edited, NUMBER, "%zu", edited_from(x));
+    e->kv[e->n++] = (paucis_kv){"edited", e->edited};
 }
 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
@@ -71,7 +88,8 @@ static void record_attach(struct xfer *x) {
 
 static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *err) {
     const struct buf *in = plain_of(x);
-    const paucis_opts *base = &x->config->opts;
+    struct begun begun;
+    const paucis_opts *base = begun_read(x, &begun);
     paucis_opts o = *base;
     struct extra e = {0};
     record_options(x, leaving, &e);
@@ -88,12 +106,15 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     o.kv = kv;
     o.nkv = base->nkv + e.n;
     o.format = x->route.format;
-    if (leaving) o.policy = "exit";
+    if (leaving) o.policy = "exit", o.strategies = NULL;
     if (!o.price && providers[x->route.provider].forced)
         o.price = provider_price(x->route.provider);
+    o.flags |= PAUCIS_REMEMBER;
     o.log = note_saving;
     o.log_ud = x;
-    if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
+    bool whole = !options_are_stable(&o) && !leaving; /* these know no more than the body */
+    if (whole && x->conv.budget && x->conv.budget < o.budget_tokens)
+        o.budget_tokens = x->conv.budget;
     if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
     paucis_stats st = {.size = sizeof st};
     *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
@@ -110,12 +131,10 @@ bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err) {
     return render(x, ctx, false, err);
 }
 
-/* The exit body: the original texts without the thinking that is bound to what was sent shortened,
- * up to the message where paucis was stopped. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     paucis_err err;
     rewrite_send_original(x, reason);
-    if (!config_is_stable(x->config) || !render(x, ctx, true, &err)) return false;
+    if (!render(x, ctx, true, &err)) return false;
     rewrite_send_edited(x);
     x->reason = reason;
     return true;
@@ -156,6 +175,11 @@ static bool decode(struct xfer *x) {
     return ok;
 }
 
+uint64_t rewrite_key(const struct xfer *x) {
+    if (x->conv.id) return (uint64_t)x->conv.id;
+    return x->scan.n ? x->scan.at[0].lo : 0;
+}
+
 /* NULL: the body was understood and belongs to x->conv. */
 static const char *understand(struct xfer *x) {
     struct chain seed = seed_of(x);
@@ -170,17 +194,49 @@ static const char *understand(struct xfer *x) {
     return record_find(x->serve->record, &x->scan, x->route.counts, &x->conv) ? NULL : "record";
 }
 
-/* What is safe when nothing may be changed. */
-static void send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
-    if (x->conv.first_edit)
-        (void)rewrite_send_exit(x, ctx, reason);
-    else
-        rewrite_send_original(x, reason);
-}
-
 /* The library's count of messages, which `attach` and `stop` are in; a body it refused has none. */
 static uint64_t count_messages(const struct xfer *x) {
     return x->stats.messages_in ? x->stats.messages_in : x->scan.n;
+}
+
+static void put(struct xfer *x) {
+    if (x->conv.id && !x->route.counts) (void)record_put(x->serve->record, &x->conv);
+}
+
+static bool is_stable(const struct xfer *x) {
+    struct begun begun;
+    return options_are_stable(begun_read(x, &begun));
+}
+
+/* What is safe when nothing more may be changed: the original, or, once something was changed, the
+ * exit body. Where that one does not fit the window, or a rule of the present loop keeps thinking
+ * in that is bound to what was sent, the forms stay as they are for now. */
+void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
+    struct conv *c = &x->conv;
+    paucis_err err, other;
+    rewrite_send_original(x, reason);
+    if (!c->first_edit) return;
+    bool ok = render(x, ctx, true, &err);
+    bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
+    if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
+        ok = render(x, ctx, false, &other) || render(x, ctx, true, &err);
+    } else if (c->mode == MODE_LEAVING && err == PAUCIS_OK) {
+        c->mode = MODE_EXIT;
+        c->stopped_at = count_messages(x);
+        put(x);
+    }
+    if (!ok) return;
+    rewrite_send_edited(x);
+    x->reason = reason;
+}
+
+/* From here on the conversation is left to itself. */
+static void stop(struct xfer *x, const char *why) {
+    if (!x->conv.id) return;
+    x->conv.mode = MODE_LEAVING;
+    x->conv.stopped_at = count_messages(x);
+    if (why) snprintf(x->conv.stop, sizeof x->conv.stop, "%s", why);
+    put(x);
 }
 
 static const char *error_reason(paucis_err err) {
@@ -201,7 +257,8 @@ static const char *error_reason(paucis_err err) {
 /* The library's number of its rendering, and a hash of the options that decide with it: a
  * conversation that began under others is not rendered anew in its middle. */
 static uint64_t rendering(const struct xfer *x) {
-    const paucis_opts *o = &x->config->opts;
+    struct begun begun;
+    const paucis_opts *o = begun_read(x, &begun);
     const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
                                      o->price ? o->price->name : NULL};
     size_t n = 4;
@@ -220,54 +277,67 @@ bool rewrite_record_edit(struct xfer *x) {
     if (known && !x->forced) return true;
     bool was = c->first_edit != 0;
     if (!known) c->first_edit = first;
+    if (!was) begun_write(&x->config->opts, c->begun);
     if (!was) c->render = rendering(x);
     return record_put(x->serve->record, c) || was;
 }
 
-static bool asked_off(struct xfer *x) {
+static bool asked_off(const struct xfer *x) {
     const char *h = headers_get(&x->in, "x-paucis");
-    if (!h || !name_is(h, "off")) return false;
-    if (x->conv.id && x->conv.mode == MODE_RUNS) {
-        x->conv.mode = MODE_EXIT;
-        x->conv.stopped_at = count_messages(x);
-        snprintf(x->conv.stop, sizeof x->conv.stop, "switched off by the client");
-        (void)record_put(x->serve->record, &x->conv);
+    return h && name_is(h, "off");
+}
+
+/* Why a conversation that may be shortened is not from now on; NULL: it may be. */
+static const char *leaves(struct xfer *x, bool rendered) {
+    if (x->conv.mode == MODE_LEAVING) { /* by hand, since the last request */
+        stop(x, NULL);
+        return "stopped";
     }
-    return true;
+    if (asked_off(x)) {
+        stop(x, "switched off by the client");
+        return "off";
+    }
+    if (x->conv.first_edit && rendered && x->conv.render != rendering(x)) {
+        stop(x, "it began under other options or another version");
+        return "version";
+    }
+    bool none = x->config->opts.policy && strcmp(x->config->opts.policy, "none") == 0;
+    const char *why = x->config->observe ? "observe" : none ? "off" : NULL;
+    if (why && x->conv.first_edit) stop(x, "the proxy was started to change nothing");
+    return why;
 }
 
 static void choose(struct xfer *x, paucis_ctx *ctx) {
     paucis_err err;
-    if (asked_off(x)) {
-        send_safe(x, ctx, "off");
-        return;
-    }
-    if (x->conv.mode == MODE_ORIGINAL) {
+    enum mode mode = (enum mode)x->conv.mode;
+    if (mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
-    } else if (x->conv.mode == MODE_EXIT ||
-               (x->conv.mode == MODE_FROZEN && !config_is_stable(x->config))) {
-        send_safe(x, ctx, "stopped");
-    } else if (!rewrite_render(x, ctx, &err)) {
-        send_safe(x, ctx, error_reason(err));
-    } else if (x->conv.first_edit && x->conv.render != rendering(x)) {
-        send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
-    } else if (x->config->observe) {
-        rewrite_send_original(x, "observe");
-    } else if (!rewrite_record_edit(x)) {
-        rewrite_send_original(x, "record");
+    } else if (mode == MODE_EXIT || (mode == MODE_LEAVING && x->conv.stopped_at) ||
+               (mode == MODE_FROZEN && !is_stable(x))) {
+        rewrite_send_safe(x, ctx, asked_off(x) ? "off" : "stopped");
     } else {
-        rewrite_send_edited(x);
+        bool rendered = rewrite_render(x, ctx, &err);
+        const char *why = leaves(x, rendered);
+        if (why || !rendered)
+            rewrite_send_safe(x, ctx, why ? why : error_reason(err));
+        else if (!rewrite_record_edit(x))
+            rewrite_send_original(x, "record");
+        else
+            rewrite_send_edited(x);
     }
 }
 
-void rewrite_decide(struct xfer *x, paucis_ctx *ctx) {
+void rewrite_decide(struct xfer *x) {
     int64_t from = now_us();
     const char *doubt = understand(x);
     x->stats.bytes_in = x->stats.bytes_out = plain_of(x)->len;
-    if (doubt)
+    if (doubt) {
         rewrite_send_original(x, doubt);
-    else
-        choose(x, ctx);
+    } else {
+        struct mind *m = mind_take(rewrite_key(x));
+        choose(x, mind_ctx(m));
+        mind_give(m, x->stats.peak_alloc);
+    }
     x->work_us = now_us() - from;
 }
 

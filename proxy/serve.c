@@ -46,6 +46,7 @@ static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
     conns_free(s->conns);
+    minds_free();
     spare_free();
     config_free(atomic_load(&s->config));
     free(s);

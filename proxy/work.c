@@ -1,5 +1,4 @@
-/* Workers: they decide what is sent, so that the threads which move bytes never wait for it.
- * Each has its own library context, whose memory is kept from one body to the next. */
+/* Workers: they decide what is sent, so that the threads which move bytes never wait for it. */
 #include "proxy.h"
 
 #include <stdlib.h>
@@ -67,17 +66,15 @@ static void send_again(struct xfer *x) {
 
 static void *run(void *ud) {
     struct work *w = ud;
-    paucis_ctx *ctx = NULL;
     struct xfer *x;
     while ((x = take(w))) {
-        if (!ctx) paucis_ctx_new(&ctx, NULL); /* without one every body passes */
         switch (x->job) {
         case JOB_REWRITE:
-            rewrite_decide(x, ctx);
+            rewrite_decide(x);
             loop_post(w->serve->loop, x, POST_START);
             break;
         case JOB_LADDER:
-            if (ladder_again(x, ctx))
+            if (ladder_again(x))
                 send_again(x);
             else
                 let_stand(x);
@@ -89,7 +86,6 @@ static void *run(void *ud) {
         }
         xfer_drop(x);
     }
-    paucis_ctx_free(ctx);
     return NULL;
 }
 

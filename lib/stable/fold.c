@@ -673,6 +673,8 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
                  (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
+    if (f->messages >= f->limits.learnt_at && f->limits.learnt < f->limits.budget)
+        f->limits.budget = f->limits.learnt;
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);

@@ -62,6 +62,7 @@ struct fold_limits {
     uint64_t cap, cap_read;     /* bytes of a new result, and of one that reads a file; 0 = none */
     uint64_t budget, low_water; /* tokens, UINT64_MAX = none; percent of it that a cut leaves */
     uint64_t fixed, sinks;      /* tokens beside the messages; first messages that never go */
+    uint64_t learnt, learnt_at; /* another budget, and the messages from which on it counts */
     uint64_t attach, stop;      /* messages: no form before, none after */
     paucis_handle_fn *handle;   /* names removed texts; NULL = they have no names */
     void *handle_ud;

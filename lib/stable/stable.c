@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NOT_TOLD 4294967295 /* the default of `edited` */
+
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
     [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
@@ -12,6 +14,10 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
+    [STABLE_EDITED] =
+        NUMBER("edited", 4294967295, 0, "exit: where the first message ever changed begins"),
+    [STABLE_LEARNT] = NUMBER("learnt", 4294967295, 1, "a budget that was not known from the start"),
+    [STABLE_LEARNT_AT] = NUMBER("learnt_at", 0, 0, "messages of the first request it is meant for"),
     [STABLE_SINKS] = NUMBER("sinks", 2, 0, "first messages that are never dropped"),
     [STABLE_LOW_WATER] =
         NUMBER("low_water", 60, 1, "percent of the budget that a forced cut leaves"),
@@ -57,6 +63,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
+        .learnt = o[STABLE_LEARNT],
+        .learnt_at = o[STABLE_LEARNT_AT],
         .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
         .sinks = o[STABLE_SINKS],
@@ -182,6 +190,7 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
         *from = f->past.messages;
         f->past.good = false;
         f->limits.never = s->never; /* the same, but it may lie elsewhere by now */
+        f->limits.handle_ud = s->handle_ud;
         return paucis__past_rebind(f, v);
     }
     paucis__arena_reset(f->arena);
@@ -214,17 +223,30 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
 }
 
+/* The first part that was ever sent in another form, as the caller knows it or the fold has it. */
+static size_t first_edited(const struct fold *f, const struct view *v, uint64_t byte) {
+    size_t i = 0;
+    while (i < f->parts.count && f->parts.at[i].form == FORM_FULL) i++;
+    if (byte == NOT_TOLD) return i;
+    for (i = 0; i < v->parts.count; i++) {
+        const struct message *m = view_message(v, view_part(v, i)->message);
+        if (!(m->flags & MESSAGE_TOP) && json_from(v->j, m->node) >= byte) break;
+    }
+    return i;
+}
+
 /* Law 7: a conversation that was once edited falls back to its original texts. Thinking that was
- * made behind an edit is bound to a prefix that is no longer sent, and goes. */
-static paucis_err leave(const struct fold *f, struct view *v) {
-    size_t first = 0;
-    while (first < f->parts.count && f->parts.at[first].form == FORM_FULL) first++;
-    for (size_t i = first; v->bound && i < f->parts.count; i++) {
+ * made behind an edit is bound to a prefix that is no longer sent, and goes; where it may not (the
+ * present loop's first message needs it), this is not the moment to leave. */
+static paucis_err leave(const struct fold *f, struct view *v, size_t first) {
+    for (size_t i = first; v->bound && i < v->parts.count; i++) {
         struct why why = {"exit", "bound to what was sent shortened"};
-        if (f->parts.at[i].message >= f->limits.stop) break; /* made behind the exit body */
-        if (f->parts.at[i].kind != PART_THINKING) continue;
+        const struct part *p = view_part(v, i);
+        if (p->message >= f->limits.stop) break; /* made behind the exit body */
+        if (p->kind != PART_THINKING) continue;
         paucis_err err = paucis__edit_drop(v, why, i);
-        if (err == PAUCIS_E_NOMEM) return err;
+        if (err == PAUCIS_E_INVARIANT && !(p->flags & PART_SEALED)) continue;
+        PAUCIS_TRY(err);
     }
     return PAUCIS_OK;
 }
@@ -233,15 +255,18 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     size_t from;
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
+    uint64_t edited = s->option[STABLE_EDITED];
     PAUCIS_TRY(begin(f, v, s, &from));
     f->past.good = false; /* until all went well */
-    PAUCIS_TRY(fold_view(f, v, from));
-    f->past.good = f->past.wanted;
-    f->past.messages = v->from_body;
+    if (!s->leave || edited == NOT_TOLD) {
+        PAUCIS_TRY(fold_view(f, v, from));
+        f->past.good = f->past.wanted;
+        f->past.messages = v->from_body;
+    }
     v->folded = true;
     paucis_err err = PAUCIS_OK;
     if (s->leave)
-        err = leave(f, v);
+        err = leave(f, v, first_edited(f, v, edited));
     else
         for (size_t i = 0; i < f->parts.count && !err; i++) err = ask(v, i, &f->parts.at[i]);
     v->folded = false;

@@ -16,6 +16,9 @@ enum stable_option {
     STABLE_THOUGHT,
     STABLE_ATTACH,
     STABLE_STOP,
+    STABLE_EDITED,
+    STABLE_LEARNT,
+    STABLE_LEARNT_AT,
     STABLE_SINKS,
     STABLE_LOW_WATER,
     STABLE_OPTIONS
@@ -30,7 +33,7 @@ struct level {
 };
 extern const struct level paucis__levels[]; /* a NULL name ends; the second is the default */
 
-struct stable { /* past.c compares all of it */
+struct stable { /* past.c compares what of it the fold depends on */
     const struct level *level;
     const struct form_kind *form;
     uint64_t option[STABLE_OPTIONS];

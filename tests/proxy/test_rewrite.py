@@ -288,23 +288,38 @@ def test_disk_full():
 
 
 def test_other_options():
-    """A conversation that began under other options is not rendered anew in its middle."""
+    """A conversation is rendered as it began, whatever the proxy is started with later."""
     p.caching, p.cache = False, set()
     s = Serve(up)
     post(s, chat_body(20))
-    first = sent()
+    post(s, chat_body(21))
+    began = sent()
     s.stop()
     s = Serve(up, "-O", "snippet.head=100", record=s.record)
     _, headers, _ = post(s, chat_body(21))
-    assert sent() == chat_body(21) and "reason=version" in headers["x-paucis"], headers
+    assert sent() == began, headers
     _, headers, _ = post(s, chat_body(21, name="new"))
-    assert headers["x-paucis"].startswith("saved="), headers
-    s.stop()
-    s = Serve(up, record=s.record)
-    post(s, chat_body(20))
-    assert sent() == first
+    assert headers["x-paucis"].startswith("saved=") and len(sent()) != len(began), headers
     s.stop()
     p.caching = True
+
+
+def test_other_version():
+    """One that this version cannot render as it began is left, for good."""
+    s = Serve(up)
+    post(s, chat_body(20))
+    s.stop()
+    db = sqlite3.connect(s.record)
+    db.execute("UPDATE conv SET render=render+1")
+    db.commit()
+    db.close()
+    s = Serve(up, record=s.record)
+    _, headers, _ = post(s, chat_body(21))
+    assert sent() == chat_body(21) and "reason=version" in headers["x-paucis"], headers
+    _, headers, _ = post(s, chat_body(22))
+    assert sent() == chat_body(22) and "reason=stopped" in headers["x-paucis"], headers
+    assert "version" in rows(s, "SELECT stop FROM conv")[0][0]
+    s.stop()
 
 
 def test_in_parallel():
