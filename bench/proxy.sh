@@ -1,7 +1,7 @@
 #!/bin/bash
 # What `paucis serve` adds to the time to the first byte: bench/proxy.sh PAUCIS [REPEATS]
-# Bodies of 100 KB, 1 MB and 5 MB, open loop at 30 % of what the proxy can do, on loopback, the stand-in
-# and the load on the same cores. The best of REPEATS (5) medians is shown: others only add to it.
+# Four conversations of 100 KB, 1 MB and 5 MB that grow by a step with every request, open loop at 30 % of what
+# the proxy can do, on loopback, the stand-in and the load on the same cores. The best of REPEATS (5) medians is shown: others only add to it.
 set -euo pipefail
 paucis=${1:?usage: bench/proxy.sh PAUCIS [REPEATS]}
 repeats=${2:-5}
@@ -10,15 +10,18 @@ dir=$(mktemp -d)
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$dir"' EXIT
 ${CC:-cc} -O2 -std=c11 -o "$dir/load" "$here/proxy_load.c" -lpthread
-direct=18471
-through=18472
+direct=$((20000 + $$ % 20000))
+through=$((direct + 1))
 "$dir/load" serve $direct &
 pids+=($!)
-"$paucis" serve -q --upstream "http://127.0.0.1:$direct" --listen "127.0.0.1:$through" \
-    --record "$dir/record.db" ${SERVE_FLAGS:-} 2>"$dir/log" &
-pids+=($!)
-proxy=$!
-sleep 1
+start() {
+    "$paucis" serve -q --upstream "http://127.0.0.1:$direct" --listen "127.0.0.1:$through" \
+        --record "$dir/record.db" ${SERVE_FLAGS:-} 2>"$dir/log" &
+    proxy=$!
+    pids+=($!)
+    sleep 1
+}
+start
 
 field() { awk -v k="$2" '{ for (i = 1; i < NF; i++) if ($i == k) print $(i + 1) }' "$1"; }
 best() { sort -n | head -n 1; }
@@ -27,16 +30,14 @@ echo "| body | capacity a second | direct p50 | through p50 | added p50 | direct
 echo "|---|--:|--:|--:|--:|--:|--:|--:|"
 for size in 100000 1000000 5000000; do
     python3 "$here/proxy_body.py" $size >"$dir/body"
-    python3 "$here/proxy_body.py" $size prefix >"$dir/prefix"
-    "$dir/load" closed $through "$dir/prefix" 1 1 >/dev/null
-    "$dir/load" closed $through "$dir/body" $((40000000 / size + 20)) 4 >"$dir/closed"
+    "$dir/load" closed $through "$dir/body" $((40000000 / size > 400 ? 400 : 40000000 / size + 20)) 4 >"$dir/closed"
     capacity=$(field "$dir/closed" rate)
     rate=$(awk -v r="$capacity" 'BEGIN { print r * 0.3 }')
-    n=$(awk -v r="$rate" 'BEGIN { n = int(r * 4); print n < 100 ? 100 : n }')
+    n=$(awk -v r="$rate" 'BEGIN { n = int(r * 4); print (n < 100 ? 100 : n > 400 ? 400 : n) }')
     ticks=$(awk '{ print $14 + $15 }' "/proc/$proxy/stat")
     for i in $(seq "$repeats"); do
-        "$dir/load" open $direct "$dir/body" "$n" "$rate" 8 >"$dir/direct.$i"
-        "$dir/load" open $through "$dir/body" "$n" "$rate" 8 >"$dir/through.$i"
+        "$dir/load" open $direct "$dir/body" "$n" "$rate" 4 >"$dir/direct.$i"
+        "$dir/load" open $through "$dir/body" "$n" "$rate" 4 >"$dir/through.$i"
     done
     ticks=$(($(awk '{ print $14 + $15 }' "/proc/$proxy/stat") - ticks))
     row=()
@@ -49,7 +50,9 @@ for size in 100000 1000000 5000000; do
     cpu=$(awk -v t="$ticks" -v n="$((n * repeats))" 'BEGIN { printf "%.2f", t * 10 / n }')
     echo "| $((size / 1000)) KB | $capacity | ${row[0]} | ${row[2]} | $added | ${row[1]} | ${row[3]} | $cpu |"
 done
-"$dir/load" closed $through "$dir/prefix" 1 1 >/dev/null
+kill "$proxy"
+wait "$proxy" || true
+start
 python3 "$here/proxy_body.py" 100000 >"$dir/body"
 LOAD_PATH=/hold/v1/chat/completions "$dir/load" hold $through "$dir/body" 1000 5 >"$dir/held" &
 for _ in $(seq 100); do
@@ -58,4 +61,4 @@ for _ in $(seq 100); do
 done
 echo
 echo "1000 open streams: $(awk '/VmRSS/ { printf "%.0f", $2 / 1024 }' "/proc/$proxy/status") MB resident"
-wait %3 2>/dev/null || true
+wait %% 2>/dev/null || true

@@ -1,6 +1,6 @@
-"""A conversation of about the given size: proxy_body.py BYTES [prefix] > FILE. Tool results of a few KB, as
-coding agents have them; "@@@@@@@@" in the newest message is the place of a number, and "prefix" leaves
-that message out: sent once before, it makes every other request the next step of a known conversation."""
+"""A conversation of about the given size: proxy_body.py BYTES > FILE, in the three pieces that proxy_load.c
+reads: the body up to the end of its messages, one more step, the rest. Tool results of a few KB, as coding
+agents have them."""
 import json
 import random
 import sys
@@ -9,7 +9,7 @@ size = int(sys.argv[1])
 rng = random.Random(7)
 words = [w for w in "the of value error line file path return static const import class def self node".split()]
 messages = [{"role": "system", "content": "You are a coding agent. " * 200},
-            {"role": "user", "content": "Fix the bug."}]
+            {"role": "user", "content": "Fix bug @@@@@@@@."}]
 total, i = 6000, 0
 while total < size:
     text = "\n".join(" ".join(rng.choices(words, k=9)) + f" = {rng.random():.6f}"
@@ -20,7 +20,9 @@ while total < size:
     messages.append({"role": "tool", "tool_call_id": f"call_{i}", "content": text})
     total += len(json.dumps(messages[-2:]))
     i += 1
-if sys.argv[2:] != ["prefix"]:
-    messages.append({"role": "user", "content": "go on @@@@@@@@"})
+step = [{"role": "assistant", "content": None, "tool_calls": [
+            {"id": "step_@@@@@@@@", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "step_@@@@@@@@", "content": "@@@@@@@@ tests passed"}]
 tools = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
-json.dump({"model": "gpt-test", "stream": True, "messages": messages, "tools": tools}, sys.stdout)
+head = json.dumps({"model": "gpt-test", "stream": True, "tools": tools, "messages": messages})
+sys.stdout.write(head[:-2] + "\x1e," + json.dumps(step)[1:-1] + "\x1e]}")

@@ -7,8 +7,13 @@
  *   proxy_load hold PORT FILE STREAMS SECONDS   keeps streams open that send nothing more
  *
  * In an open loop a request's time counts from when it was due, not from when a free client got
- * to it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's
- * number. A request whose path is /hold gets its head and one event, and nothing more. */
+ * to it, so that waiting is not hidden. A request whose path is /hold gets its head and one event,
+ * and nothing more.
+ *
+ * FILE has three pieces with a byte 0x1e between them: the body up to the end of its messages, one
+ * more step, and the rest. There are as many conversations as clients. Each sends its body twice,
+ * which is not measured, and then again with one step more every time, as agents do. "@@@@@@@@" in
+ * the first piece is replaced by the number of the conversation, in a step by that of the step. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -114,12 +119,19 @@ static void serve(int port) {
 
 /* ---- the clients ----------------------------------------------------------------------------- */
 
+enum { KNOWN = 2 }; /* requests that make a conversation known */
+
+struct piece {
+    char *at;
+    size_t len;
+};
+
 static struct {
     int port;
     const char *path;
-    char *body;
-    size_t len, mark; /* where the number goes, 0: nowhere */
-    long n;
+    struct piece first, step, rest; /* of the body; all steps that will be needed, in `steps` */
+    char *steps;
+    long n, talks; /* requests; conversations */
     double rate, start; /* rate 0: closed loop */
     atomic_long next;
     double *times;
@@ -133,13 +145,31 @@ static int dial(void) {
     return nodelay(fd);
 }
 
-static void post(int fd, char *body) {
+static void number(struct piece p, long n) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%08ld", n % 100000000);
+    for (char *at = p.at; (at = memmem(at, (size_t)(p.at + p.len - at), "@@@@@@@@", 8)); at += 8)
+        memcpy(at, digits, 8);
+}
+
+/* One conversation's body: its own first piece, and as many steps as there were. */
+static void post(int fd, const char *first, long steps) {
     char head[256];
+    size_t more = (size_t)steps * load.step.len;
     int n = snprintf(head, sizeof head,
                      "POST %s HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer k\r\n"
                      "content-type: application/json\r\ncontent-length: %zu\r\n\r\n",
-                     load.path, load.len);
-    if (send_all(fd, head, (size_t)n) || send_all(fd, body, load.len)) die("send");
+                     load.path, load.first.len + more + load.rest.len);
+    if (send_all(fd, head, (size_t)n) || send_all(fd, first, load.first.len) ||
+        send_all(fd, load.steps, more) || send_all(fd, load.rest.at, load.rest.len))
+        die("send");
+}
+
+static char *first_of(long talk) {
+    struct piece p = {malloc(load.first.len), load.first.len};
+    memcpy(p.at, load.first.at, p.len);
+    number(p, (long)getpid() % 100000 * 100 + talk); /* nobody has had it before */
+    return p.at;
 }
 
 /* The time of the first byte; reads on to the last chunk. */
@@ -163,24 +193,38 @@ static double receive(int fd) {
 static void *client(void *arg) {
     (void)arg;
     int fd = dial();
-    char *body = malloc(load.len + 1);
-    memcpy(body, load.body, load.len);
+    char **first = calloc((size_t)load.talks, sizeof *first);
     for (long i; (i = atomic_fetch_add(&load.next, 1)) < load.n;) {
+        long talk = i % load.talks;
+        if (!first[talk]) first[talk] = first_of(talk);
         double due = load.rate > 0 ? load.start + (double)i / load.rate : now();
         double wait = due - now();
         if (wait > 0) {
             struct timespec t = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
             nanosleep(&t, NULL);
         }
-        char number[24];
-        snprintf(number, sizeof number, "%08ld", i % 100000000);
-        if (load.mark) memcpy(body + load.mark, number, 8);
-        post(fd, body);
+        post(fd, first[talk], i / load.talks + KNOWN);
         load.times[i] = receive(fd) - due;
     }
     close(fd);
-    free(body);
+    for (long i = 0; i < load.talks; i++) free(first[i]);
+    free(first);
     return NULL;
+}
+
+/* The conversations before the first measured step. Met in mid-session, they are known from the
+ * second request on. */
+static void begin(void) {
+    int fd = dial();
+    for (long i = 0; i < load.talks; i++) {
+        char *first = first_of(i);
+        for (long steps = 0; steps < KNOWN; steps++) {
+            post(fd, first, steps);
+            receive(fd);
+        }
+        free(first);
+    }
+    close(fd);
 }
 
 static int compare(const void *a, const void *b) {
@@ -190,7 +234,9 @@ static int compare(const void *a, const void *b) {
 
 static void run(int clients) {
     pthread_t *t = calloc((size_t)clients, sizeof *t);
+    load.talks = clients;
     load.times = calloc((size_t)load.n, sizeof *load.times);
+    begin();
     load.start = now() + 0.01;
     for (int i = 0; i < clients; i++)
         if (pthread_create(&t[i], NULL, client, NULL)) die("thread");
@@ -209,7 +255,7 @@ static void hold(int streams, double seconds) {
     int *fds = calloc((size_t)streams, sizeof *fds);
     for (int i = 0; i < streams; i++) {
         fds[i] = dial();
-        post(fds[i], load.body);
+        post(fds[i], load.first.at, 0);
         if (recv(fds[i], buf, sizeof buf, 0) <= 0) die("recv");
     }
     printf("%d streams open\n", streams);
@@ -219,17 +265,33 @@ static void hold(int streams, double seconds) {
     free(fds);
 }
 
-static void read_body(const char *file) {
+static char *cut(char *from, char *end, struct piece *p) {
+    char *to = memchr(from, 0x1e, (size_t)(end - from));
+    if (!to) to = end;
+    *p = (struct piece){from, (size_t)(to - from)};
+    return to < end ? to + 1 : end;
+}
+
+static char *read_body(const char *file) {
     FILE *f = fopen(file, "rb");
     if (!f) die(file);
     fseek(f, 0, SEEK_END);
-    load.len = (size_t)ftell(f);
+    size_t len = (size_t)ftell(f);
     rewind(f);
-    load.body = malloc(load.len + 1);
-    if (fread(load.body, 1, load.len, f) != load.len) die(file);
+    char *body = malloc(len + 1), *end = body + len;
+    if (fread(body, 1, len, f) != len) die(file);
     fclose(f);
-    char *mark = memmem(load.body, load.len, "@@@@@@@@", 8);
-    load.mark = mark ? (size_t)(mark - load.body) : 0;
+    cut(cut(cut(body, end, &load.first), end, &load.step), end, &load.rest);
+    return body;
+}
+
+static void make_steps(void) {
+    load.steps = malloc((size_t)(load.n + KNOWN) * load.step.len + 1);
+    for (long i = 0; i < load.n + KNOWN; i++) {
+        struct piece p = {load.steps + (size_t)i * load.step.len, load.step.len};
+        memcpy(p.at, load.step.at, p.len);
+        number(p, i);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -242,8 +304,9 @@ int main(int argc, char **argv) {
     load.path = getenv("LOAD_PATH") ? getenv("LOAD_PATH") : "/v1/chat/completions";
     if (strcmp(argv[1], "serve") == 0) serve(load.port);
     if (argc < 6) return 2;
-    read_body(argv[3]);
+    char *body = read_body(argv[3]);
     load.n = strtol(argv[4], NULL, 10);
+    make_steps();
     if (strcmp(argv[1], "hold") == 0) {
         hold((int)load.n, strtod(argv[5], NULL));
     } else if (strcmp(argv[1], "closed") == 0) {
@@ -252,6 +315,7 @@ int main(int argc, char **argv) {
         load.rate = strtod(argv[5], NULL);
         run((int)strtol(argv[6], NULL, 10));
     }
-    free(load.body);
+    free(load.steps);
+    free(body);
     return 0;
 }

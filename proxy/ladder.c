@@ -190,7 +190,7 @@ bool ladder_again(struct xfer *x) {
     struct buf text = {0};
     bool again = false;
     if (read_refusal(x, &text)) {
-        struct mind *m = mind_take(rewrite_key(x));
+        struct mind *m = mind_take(&x->scan);
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))
             again = shorten(x, mind_ctx(m), text.data);

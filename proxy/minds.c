@@ -8,7 +8,9 @@ enum { MINDS = MOST_WORKERS };
 
 struct mind {
     paucis_ctx *ctx;
-    uint64_t key, used, bytes; /* the conversation; when it was last used; memory, about */
+    struct chain tip;     /* of the body it had last, ... */
+    size_t messages;      /* ... and how many it had */
+    uint64_t used, bytes; /* when it was last used; memory, about */
     bool busy;
 };
 
@@ -18,24 +20,32 @@ static struct {
     uint64_t uses;
 } minds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The idle one of this conversation, else an empty place, else the one unused for longest. */
-static struct mind *choose(uint64_t key) {
-    struct mind *best = NULL;
+/* Does the body continue the one that this context had last? */
+static bool knows(const struct mind *m, const struct scan *s) {
+    size_t n = m->messages;
+    return n && n <= s->n && m->tip.lo == s->at[n - 1].lo && m->tip.hi == s->at[n - 1].hi;
+}
+
+/* Of those that are idle the one that knows most of the body, else one without a context, else the
+ * one unused for longest. */
+static struct mind *choose(const struct scan *s) {
+    struct mind *best = NULL, *oldest = NULL;
     for (size_t i = 0; i < MINDS; i++) {
         struct mind *m = &minds.at[i];
         if (m->busy) continue;
-        if (m->ctx && m->key == key) return m;
-        if (!best || m->used < best->used) best = m;
+        if (knows(m, s) && (!best || m->messages > best->messages)) best = m;
+        if (!oldest || m->used < oldest->used) oldest = m;
     }
-    return best;
+    return best ? best : oldest;
 }
 
-struct mind *mind_take(uint64_t key) {
+struct mind *mind_take(const struct scan *s) {
     pthread_mutex_lock(&minds.lock);
-    struct mind *m = choose(key);
+    struct mind *m = choose(s);
     if (m) {
         m->busy = true;
-        m->key = key;
+        m->messages = s->n;
+        if (s->n) m->tip = s->at[s->n - 1];
     }
     pthread_mutex_unlock(&minds.lock);
     if (m && !m->ctx) paucis_ctx_new(&m->ctx, NULL);

@@ -75,15 +75,6 @@ bool spare_take(struct buf *b, size_t size); /* empty, with room for size bytes 
 void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
 
-/* ---- minds.c: contexts that remember conversations ------------------------------------------- */
-
-enum { MOST_WORKERS = 64 }; /* each has one at a time */
-struct mind;
-struct mind *mind_take(uint64_t key);           /* NULL: all are busy */
-paucis_ctx *mind_ctx(struct mind *m);           /* NULL: no memory, or m is */
-void mind_give(struct mind *m, uint64_t bytes); /* bytes: that it holds, about */
-void minds_free(void);
-
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
 enum provider {
@@ -166,6 +157,15 @@ bool scan_body(struct scan *s, const char *p, size_t n, const struct chain *seed
 void scan_free(struct scan *s);
 size_t scan_message_at(const struct scan *s, size_t byte); /* the message that holds the byte */
 struct chain scan_seed(const char *const *texts, size_t n);
+
+/* ---- minds.c: contexts that remember conversations ------------------------------------------- */
+
+enum { MOST_WORKERS = 64 }; /* each has one at a time */
+struct mind;
+struct mind *mind_take(const struct scan *s);   /* NULL: all are busy */
+paucis_ctx *mind_ctx(struct mind *m);           /* NULL: no memory, or m is */
+void mind_give(struct mind *m, uint64_t bytes); /* bytes: that it holds, about */
+void minds_free(void);
 
 /* ---- record.c: a few bytes per conversation, in SQLite --------------------------------------- */
 
@@ -359,8 +359,7 @@ void work_add(struct work *w, struct xfer *x, enum job job);
 void work_stop(struct work *w);
 
 void rewrite_decide(struct xfer *x);
-uint64_t rewrite_key(const struct xfer *x); /* the conversation, for minds */
-void rewrite_watch(struct xfer *x);         /* after the turn: do the cached tokens fit? */
+void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
 /* Written before it is sent. False: it could not be, and this would be the first change. */

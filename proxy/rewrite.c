@@ -175,11 +175,6 @@ static bool decode(struct xfer *x) {
     return ok;
 }
 
-uint64_t rewrite_key(const struct xfer *x) {
-    if (x->conv.id) return (uint64_t)x->conv.id;
-    return x->scan.n ? x->scan.at[0].lo : 0;
-}
-
 /* NULL: the body was understood and belongs to x->conv. */
 static const char *understand(struct xfer *x) {
     struct chain seed = seed_of(x);
@@ -334,7 +329,7 @@ void rewrite_decide(struct xfer *x) {
     if (doubt) {
         rewrite_send_original(x, doubt);
     } else {
-        struct mind *m = mind_take(rewrite_key(x));
+        struct mind *m = mind_take(&x->scan);
         choose(x, mind_ctx(m));
         mind_give(m, x->stats.peak_alloc);
     }
