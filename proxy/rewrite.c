@@ -2,7 +2,8 @@
  *
  * In any doubt it is the one that is safe now: the original if nothing was ever changed in this
  * conversation, else the exit body, or the forms as they are where that one does not fit the window
- * or is not legal yet. What is changed for the first time is recorded before it is sent. Everything the library needs to know of the record goes through `record_options`. */
+ * or is not legal yet. What is changed for the first time is recorded before it is sent. Everything
+ * the library needs to know of the record goes through `record_options`. */
 #include "proxy.h"
 
 #include <inttypes.h>

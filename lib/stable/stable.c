@@ -184,7 +184,7 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
 }
 
-/* The first part that was ever sent in another form, as the caller knows it or as the fold has it. */
+/* The first part that was ever sent in another form, as the caller or the fold knows. */
 static size_t first_edited(const struct fold *f, const struct view *v, uint64_t byte) {
     size_t i = 0;
     while (i < f->parts.count && f->parts.at[i].form == FORM_FULL) i++;
