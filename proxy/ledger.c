@@ -188,8 +188,10 @@ static void log_line(const struct xfer *x) {
     buf_fmt(
         &b,
         ",\"prompt\":%" PRIu64 ",\"cached\":%" PRIu64 ",\"written\":%" PRIu64 ",\"output\":%" PRIu64
-        ",\"work_us\":%" PRId64 ",\"head_us\":%" PRId64 ",\"total_us\":%" PRId64 ",\"gone\":%s}\n",
-        usage_prompt(&x->usage), x->usage.cached, x->usage.written, x->usage.output, x->work_us,
+        ",\"body_us\":%" PRId64 ",\"queue_us\":%" PRId64 ",\"work_us\":%" PRId64
+        ",\"head_us\":%" PRId64 ",\"total_us\":%" PRId64 ",\"gone\":%s}\n",
+        usage_prompt(&x->usage), x->usage.cached, x->usage.written, x->usage.output,
+        span(x->t_begin, x->t_body), span(x->t_body + x->work_us, x->t_sent), x->work_us,
         span(x->t_sent, x->t_head), span(x->t_begin, x->t_end), x->client_gone ? "true" : "false");
     if (!b.failed) fwrite(b.data, 1, b.len, stderr);
     buf_free(&b);
@@ -211,7 +213,7 @@ void ledger_add(struct ledger *l, struct xfer *x) {
     }
     pthread_mutex_unlock(&l->lock);
     if (!x->config->quiet) log_line(x);
-    if (x->serve->record && x->route.format) record_log(x->serve->record, x);
+    if (x->serve->record && x->route.format) record_turn(x->serve->record, x);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */

@@ -74,6 +74,7 @@ void pipe_free(struct pipe *p);
 bool spare_take(struct buf *b, size_t size); /* empty, with room for size bytes */
 void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
+void spare_tick(void); /* once a second */
 
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
@@ -177,6 +178,7 @@ enum mode {
 
 struct conv {
     int64_t id;          /* 0: none */
+    struct chain tip;    /* of this request, until the turn is recorded */
     uint64_t attach;     /* messages that were sent before paucis came */
     uint64_t render;     /* the rendering it began with; 0: nothing was changed yet */
     uint64_t mode;       /* enum mode */
@@ -207,10 +209,10 @@ void record_close(struct record *r);
 /* The conversation that these messages continue, a new one, or a fork; `peek` makes none. False:
  * the file failed. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c);
-bool record_put(struct record *r, const struct conv *c);  /* all but the last turn */
-bool record_turn(struct record *r, const struct conv *c); /* the last turn */
-/* One line about a request, kept for `paucis why`. */
-void record_log(struct record *r, const struct xfer *x);
+bool record_put(struct record *r, const struct conv *c); /* all but the last turn */
+/* After the turn: how far the conversation has come, its counts, and a line about the request,
+ * kept for `paucis why`. */
+void record_turn(struct record *r, const struct xfer *x);
 bool record_why(struct record *r, const char *id, struct buf *b); /* NULL id: the newest ones */
 bool record_off(struct record *r, int64_t id, const char *why);   /* false: no such conversation */
 

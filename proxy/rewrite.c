@@ -377,7 +377,6 @@ void rewrite_watch(struct xfer *x) {
     c->written = u->written;
     c->last = now;
     memcpy(c->model, x->model, sizeof c->model);
-    (void)record_turn(x->serve->record, c);
     if (c->bad_turns < BAD_TURNS || c->mode != MODE_RUNS) return;
     c->mode = MODE_FROZEN;
     c->stopped_at = count_messages(x);

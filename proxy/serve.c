@@ -39,6 +39,7 @@ static void use_limits(void) {
         setrlimit(RLIMIT_NOFILE, &r);
     }
     mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024); /* the next body wants it again */
     mallopt(M_ARENA_MAX, 4);
 }
 

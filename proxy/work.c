@@ -1,8 +1,13 @@
 /* Workers: they decide what is sent, so that the threads which move bytes never wait for it.
- * Each has its own library context, whose memory is kept from one body to the next. */
+ * Each has its own library context, whose memory is kept from one body to the next, and given back
+ * when there has been none for some seconds. */
 #include "proxy.h"
 
+#include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
+
+enum { IDLE = 3 }; /* seconds */
 
 struct work {
     struct serve *serve;
@@ -30,9 +35,17 @@ void work_add(struct work *w, struct xfer *x, enum job job) {
     pthread_mutex_unlock(&w->lock);
 }
 
-static struct xfer *take(struct work *w) {
+/* NULL: there was none for some seconds, if the caller has `memory` to give back; or *stopping. */
+static struct xfer *take(struct work *w, bool memory, bool *stopping) {
+    struct timespec until;
+    int rc = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += IDLE;
     pthread_mutex_lock(&w->lock);
-    while (!w->first && !w->stopping) pthread_cond_wait(&w->more, &w->lock);
+    while (!w->first && !w->stopping && rc != ETIMEDOUT)
+        rc = memory ? pthread_cond_timedwait(&w->more, &w->lock, &until)
+                    : pthread_cond_wait(&w->more, &w->lock);
+    *stopping = w->stopping;
     struct xfer *x = w->first;
     if (x) w->first = x->next_job;
     if (!w->first) w->last = &w->first;
@@ -69,7 +82,14 @@ static void *run(void *ud) {
     struct work *w = ud;
     paucis_ctx *ctx = NULL;
     struct xfer *x;
-    while ((x = take(w))) {
+    bool stopping = false;
+    while ((x = take(w, ctx != NULL, &stopping)) || !stopping) {
+        if (!x) {
+            paucis_ctx_free(ctx);
+            ctx = NULL;
+            malloc_trim(0);
+            continue;
+        }
         if (!ctx) paucis_ctx_new(&ctx, NULL); /* without one every body passes */
         switch (x->job) {
         case JOB_REWRITE:
