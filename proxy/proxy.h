@@ -369,6 +369,7 @@ bool ladder_again(struct xfer *x, paucis_ctx *ctx); /* true: x->send is to be tr
 struct ledger *ledger_new(void);
 void ledger_free(struct ledger *l);
 void ledger_add(struct ledger *l, struct xfer *x);
+void ledger_refuse(struct ledger *l, const char *why); /* at the door; static text */
 void ledger_json(struct ledger *l, struct buf *b);
 void ledger_metrics(struct ledger *l, struct buf *b);
 void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b);
