@@ -23,7 +23,7 @@ struct sums {
 struct conv_row {
     int64_t id, at;
     char model[64], stop[STOP_TEXT];
-    uint64_t messages, prompt, budget, attach, cuts;
+    uint64_t messages, prompt, raw, window, attach, cuts;
     struct sums sums;
 };
 
@@ -107,7 +107,8 @@ static void add_conv(struct ledger *l, const struct xfer *x, int64_t now) {
     row->messages = x->scan.n;
     row->attach = x->conv.attach;
     row->cuts = x->stats.cuts;
-    row->budget = x->conv.budget;
+    row->window = x->stats.budget == PAUCIS_NO_BUDGET ? 0 : x->stats.budget;
+    row->raw = x->conv.raw;
     if (usage_prompt(&x->usage)) row->prompt = usage_prompt(&x->usage);
     sum(&row->sums, x);
 }
@@ -256,8 +257,9 @@ static void event_json(struct buf *b, const struct event *e) {
 static void conv_json(struct buf *b, const struct conv_row *c) {
     buf_fmt(b,
             "{\"id\":%" PRId64 ",\"at\":%" PRId64 ",\"messages\":%" PRIu64 ",\"prompt\":%" PRIu64
-            ",\"attach\":%" PRIu64 ",\"cuts\":%" PRIu64 ",\"budget\":%" PRIu64 ",\"model\":",
-            c->id, c->at, c->messages, c->prompt, c->attach, c->cuts, c->budget);
+            ",\"raw\":%" PRIu64 ",\"window\":%" PRIu64 ",\"attach\":%" PRIu64 ",\"cuts\":%" PRIu64
+            ",\"model\":",
+            c->id, c->at, c->messages, c->prompt, c->raw, c->window, c->attach, c->cuts);
     json_cstr(b, c->model);
     buf_str(b, ",\"stop\":");
     json_cstr(b, c->stop[0] ? c->stop : NULL);

@@ -108,7 +108,7 @@ struct config {
     const char *listen, *token, *ca;
     char *record;                         /* path of the record; NULL: none */
     const char *upstream[PROVIDER_COUNT]; /* NULL: the provider's own */
-    bool observe, quiet, verbose;
+    bool observe, inspect, quiet, verbose;
     uint64_t max_body;
     unsigned idle, slow, drain, workers; /* seconds; threads */
     double price;                        /* of a million base tokens; 0: not known */
@@ -325,6 +325,7 @@ struct serve {
     struct loop *loop;
     struct work *work;
     struct ledger *ledger;
+    struct inspect *inspect; /* NULL: no texts */
     struct conns *conns;
     atomic_uint active; /* requests under way */
     atomic_bool draining;
@@ -373,6 +374,16 @@ void ledger_refuse(struct ledger *l, const char *why); /* at the door; static te
 void ledger_json(struct ledger *l, struct buf *b);
 void ledger_metrics(struct ledger *l, struct buf *b);
 void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b);
+
+/* ---- inspect.c: texts for the page, with --inspect only --------------------------------------- */
+
+struct inspect *inspect_new(void);
+void inspect_free(struct inspect *in);
+const char *inspect_token(const struct inspect *in);
+/* After a rendering of x: what its splices took from `body` and put there. */
+void inspect_keep(struct inspect *in, const struct xfer *x, const paucis_ctx *ctx,
+                  const char *body);
+bool inspect_show(struct inspect *in, uint64_t id, struct buf *b); /* false: not kept */
 
 /* serve.c */
 struct serve *serve_start(struct config *c); /* takes c; NULL: reported */

@@ -122,6 +122,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     if (*err == PAUCIS_OK) {
         x->stats = st;
         record_attach(x);
+        if (x->serve->inspect && st.edits > 0) inspect_keep(x->serve->inspect, x, ctx, in->data);
     }
     return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
 }
