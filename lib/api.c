@@ -230,6 +230,7 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
     uint64_t learnt = s->stable.option[STABLE_LEARNT];
     uint64_t budget = settings_fold(s) && learnt < s->budget ? learnt : s->budget;
+    st->budget = budget;
     if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     if (!settings_edit(s)) return PAUCIS_OK;
     c->folded = settings_fold(s);
@@ -263,6 +264,7 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
     paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
+    st->budget = PAUCIS_NO_BUDGET;
     st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
     st->render = RENDER;

@@ -184,6 +184,7 @@ struct config *config_read(const struct args *a) {
     c->token = text(s, FLAG_TOKEN);
     c->ca = text(s, FLAG_CA);
     c->observe = on(s, FLAG_OBSERVE);
+    c->inspect = on(s, FLAG_INSPECT);
     c->quiet = on(s, FLAG_QUIET);
     c->verbose = on(s, FLAG_VERBOSE);
     record = text(s, FLAG_RECORD);

@@ -19,8 +19,7 @@ static struct verdict no(int status, const char *why) {
     return (struct verdict){.status = status, .why = why};
 }
 
-/* Compares in a time that does not depend on where the texts differ. */
-static bool same_secret(const char *a, size_t n, const char *b) {
+bool guard_same(const char *a, size_t n, const char *b) {
     size_t len = strlen(b);
     unsigned char diff = n != len;
     for (size_t i = 0; i < n && len > 0; i++) diff |= (unsigned char)(a[i] ^ b[i % len]);
@@ -29,10 +28,10 @@ static bool same_secret(const char *a, size_t n, const char *b) {
 
 static bool token_given(struct xfer *x, const char *token) {
     const char *h = headers_get(&x->in, "x-paucis-token");
-    if (h && same_secret(h, strlen(h), token)) return true;
+    if (h && guard_same(h, strlen(h), token)) return true;
     if (strncmp(x->uri, "/~", 2) != 0) return false;
     size_t n = strcspn(x->uri + 2, "/");
-    if (x->uri[2 + n] != '/' || !same_secret(x->uri + 2, n, token)) return false;
+    if (x->uri[2 + n] != '/' || !guard_same(x->uri + 2, n, token)) return false;
     memmove(x->uri, x->uri + 2 + n, strlen(x->uri + 2 + n) + 1);
     return true;
 }

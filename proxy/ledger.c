@@ -23,7 +23,7 @@ struct sums {
 struct conv_row {
     int64_t id, at;
     char model[64], stop[STOP_TEXT];
-    uint64_t messages, prompt, budget, attach, cuts;
+    uint64_t messages, prompt, raw, window, attach, cuts;
     struct sums sums;
 };
 
@@ -56,7 +56,7 @@ struct ledger {
     int64_t work_sum;
     struct conv_row convs[CONVS];
     struct model_row models[MODELS];
-    struct reason_row reasons[REASONS];
+    struct reason_row reasons[REASONS], refused[REASONS];
     struct event recent[RECENT];
     size_t next;
 };
@@ -107,7 +107,8 @@ static void add_conv(struct ledger *l, const struct xfer *x, int64_t now) {
     row->messages = x->scan.n;
     row->attach = x->conv.attach;
     row->cuts = x->stats.cuts;
-    row->budget = x->conv.budget;
+    row->window = x->stats.budget == PAUCIS_NO_BUDGET ? 0 : x->stats.budget;
+    row->raw = x->conv.raw;
     if (usage_prompt(&x->usage)) row->prompt = usage_prompt(&x->usage);
     sum(&row->sums, x);
 }
@@ -130,9 +131,9 @@ static void add_model(struct ledger *l, const struct xfer *x, int64_t now) {
     sum(&row->sums, x);
 }
 
-static void add_reason(struct ledger *l, const char *reason) {
+static void add_reason(struct reason_row *rows, const char *reason) {
     for (size_t i = 0; i < REASONS; i++) {
-        struct reason_row *r = &l->reasons[i];
+        struct reason_row *r = &rows[i];
         if (r->reason && strcmp(r->reason, reason) != 0) continue;
         r->reason = reason;
         r->n++;
@@ -188,8 +189,10 @@ static void log_line(const struct xfer *x) {
     buf_fmt(
         &b,
         ",\"prompt\":%" PRIu64 ",\"cached\":%" PRIu64 ",\"written\":%" PRIu64 ",\"output\":%" PRIu64
-        ",\"work_us\":%" PRId64 ",\"head_us\":%" PRId64 ",\"total_us\":%" PRId64 ",\"gone\":%s}\n",
-        usage_prompt(&x->usage), x->usage.cached, x->usage.written, x->usage.output, x->work_us,
+        ",\"body_us\":%" PRId64 ",\"queue_us\":%" PRId64 ",\"work_us\":%" PRId64
+        ",\"head_us\":%" PRId64 ",\"total_us\":%" PRId64 ",\"gone\":%s}\n",
+        usage_prompt(&x->usage), x->usage.cached, x->usage.written, x->usage.output,
+        span(x->t_begin, x->t_body), span(x->t_body + x->work_us, x->t_sent), x->work_us,
         span(x->t_sent, x->t_head), span(x->t_begin, x->t_end), x->client_gone ? "true" : "false");
     if (!b.failed) fwrite(b.data, 1, b.len, stderr);
     buf_free(&b);
@@ -204,14 +207,20 @@ void ledger_add(struct ledger *l, struct xfer *x) {
         add_model(l, x, now);
         add_event(l, x, now);
         add_time(l, x->work_us);
-        if (!x->rewritten) add_reason(l, x->reason ? x->reason : "nothing-to-save");
+        if (!x->rewritten) add_reason(l->reasons, x->reason ? x->reason : "nothing-to-save");
         if (x->rung != RUNG_COMPACTED) l->stops++;
     } else {
         l->forwarded++;
     }
     pthread_mutex_unlock(&l->lock);
     if (!x->config->quiet) log_line(x);
-    if (x->serve->record && x->route.format) record_log(x->serve->record, x);
+    if (x->serve->record && x->route.format) record_turn(x->serve->record, x);
+}
+
+void ledger_refuse(struct ledger *l, const char *why) {
+    pthread_mutex_lock(&l->lock);
+    add_reason(l->refused, why);
+    pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -248,13 +257,24 @@ static void event_json(struct buf *b, const struct event *e) {
 static void conv_json(struct buf *b, const struct conv_row *c) {
     buf_fmt(b,
             "{\"id\":%" PRId64 ",\"at\":%" PRId64 ",\"messages\":%" PRIu64 ",\"prompt\":%" PRIu64
-            ",\"attach\":%" PRIu64 ",\"cuts\":%" PRIu64 ",\"budget\":%" PRIu64 ",\"model\":",
-            c->id, c->at, c->messages, c->prompt, c->attach, c->cuts, c->budget);
+            ",\"raw\":%" PRIu64 ",\"window\":%" PRIu64 ",\"attach\":%" PRIu64 ",\"cuts\":%" PRIu64
+            ",\"model\":",
+            c->id, c->at, c->messages, c->prompt, c->raw, c->window, c->attach, c->cuts);
     json_cstr(b, c->model);
     buf_str(b, ",\"stop\":");
     json_cstr(b, c->stop[0] ? c->stop : NULL);
     buf_str(b, ",\"sums\":");
     sums_json(b, &c->sums);
+    buf_str(b, "}");
+}
+
+static void reasons_json(struct buf *b, const struct reason_row *rows) {
+    buf_str(b, "{");
+    for (size_t i = 0; i < REASONS && rows[i].reason; i++) {
+        buf_str(b, i ? "," : "");
+        json_cstr(b, rows[i].reason);
+        buf_fmt(b, ":%" PRIu64, rows[i].n);
+    }
     buf_str(b, "}");
 }
 
@@ -284,13 +304,11 @@ void ledger_json(struct ledger *l, struct buf *b) {
         conv_json(b, &l->convs[i]);
         comma = ",";
     }
-    buf_str(b, "],\"reasons\":{");
-    for (size_t i = 0; i < REASONS && l->reasons[i].reason; i++) {
-        buf_str(b, i ? "," : "");
-        json_cstr(b, l->reasons[i].reason);
-        buf_fmt(b, ":%" PRIu64, l->reasons[i].n);
-    }
-    buf_str(b, "},\"recent\":[");
+    buf_str(b, "],\"reasons\":");
+    reasons_json(b, l->reasons);
+    buf_str(b, ",\"refused\":");
+    reasons_json(b, l->refused);
+    buf_str(b, ",\"recent\":[");
     size_t n = l->next < RECENT ? l->next : RECENT;
     for (size_t i = 0; i < n; i++) {
         buf_str(b, i ? "," : "");
@@ -303,6 +321,13 @@ void ledger_json(struct ledger *l, struct buf *b) {
 static void metric(struct buf *b, const char *name, const char *help, const char *type, double v) {
     buf_fmt(b, "# HELP paucis_%s %s\n# TYPE paucis_%s %s\npaucis_%s %.15g\n", name, help, name,
             type, name, v);
+}
+
+static void by_reason(struct buf *b, const char *name, const char *help,
+                      const struct reason_row *rows) {
+    buf_fmt(b, "# HELP paucis_%s %s\n# TYPE paucis_%s counter\n", name, help, name);
+    for (size_t i = 0; i < REASONS && rows[i].reason; i++)
+        buf_fmt(b, "paucis_%s{reason=\"%s\"} %" PRIu64 "\n", name, rows[i].reason, rows[i].n);
 }
 
 void ledger_metrics(struct ledger *l, struct buf *b) {
@@ -323,12 +348,8 @@ void ledger_metrics(struct ledger *l, struct buf *b) {
     metric(b, "output_tokens_total", "by the provider", "counter", (double)s->output);
     metric(b, "prompt_cost_base_tokens", "what prompts cost, in uncached tokens", "gauge", s->cost);
     metric(b, "saved_net_base_tokens", "saved net, in uncached tokens", "gauge", s->saved);
-    buf_str(b,
-            "# HELP paucis_passed_total bodies passed on unchanged\n"
-            "# TYPE paucis_passed_total counter\n");
-    for (size_t i = 0; i < REASONS && l->reasons[i].reason; i++)
-        buf_fmt(b, "paucis_passed_total{reason=\"%s\"} %" PRIu64 "\n", l->reasons[i].reason,
-                l->reasons[i].n);
+    by_reason(b, "passed_total", "bodies passed on unchanged", l->reasons);
+    by_reason(b, "refused_total", "requests refused at the door", l->refused);
     buf_str(b,
             "# HELP paucis_decision_seconds time to decide what is sent\n"
             "# TYPE paucis_decision_seconds histogram\n");

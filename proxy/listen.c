@@ -157,7 +157,10 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
     snprintf(x->method, sizeof x->method, "%s", method);
     MHD_get_connection_values(x->con, MHD_HEADER_KIND, add_header, x);
     struct verdict v = guard_request(x);
-    if (v.status) return refuse(x, v.status, v.why, true);
+    if (v.status) {
+        ledger_refuse(x->serve->ledger, v.why);
+        return refuse(x, v.status, v.why, true);
+    }
     struct own o = {0};
     struct buf page = {0};
     if (page_local(x, &o, &page)) return queue_own(x, &o, &page);
@@ -264,6 +267,8 @@ static void on_completed(void *cls, struct MHD_Connection *con, void **own,
     (void)cls;
     if (!x) return;
     *own = NULL;
+    if (x->stage == STAGE_HEAD && code == MHD_REQUEST_TERMINATED_WITH_ERROR)
+        ledger_refuse(x->serve->ledger, "the headers are malformed or too large");
     conns_expect(con, 2 * (uint64_t)x->config->slow); /* idle for once, then the next request */
     pthread_mutex_lock(&x->lock);
     x->suspended = false;

@@ -3,14 +3,15 @@
  * What they remember is several times as large as the bodies, so only so much of it is kept. */
 #include "proxy.h"
 
-enum { MINDS = MOST_WORKERS };
-#define MOST_BYTES ((uint64_t)128 << 20) /* that idle contexts may hold, together */
+enum { MINDS = MOST_WORKERS, QUIET = 600 }; /* seconds after which a conversation is forgotten */
+#define MOST_BYTES ((uint64_t)128 << 20)    /* that idle contexts may hold, together */
 
 struct mind {
     paucis_ctx *ctx;
     struct chain tip;     /* of the body it had last, ... */
     size_t messages;      /* ... and how many it had */
     uint64_t used, bytes; /* when it was last used; memory, about */
+    unsigned quiet;       /* seconds since then */
     bool busy;
 };
 
@@ -54,7 +55,7 @@ struct mind *mind_take(const struct scan *s) {
 
 paucis_ctx *mind_ctx(struct mind *m) { return m ? m->ctx : NULL; }
 
-/* Lock held: what is unused for longest, until the rest is small enough. */
+/* Lock held: of what has been unused for long, or is too much, the oldest. */
 static paucis_ctx *forget_one(void) {
     struct mind *oldest = NULL;
     uint64_t bytes = 0;
@@ -64,25 +65,37 @@ static paucis_ctx *forget_one(void) {
         bytes += m->bytes;
         if (!oldest || m->used < oldest->used) oldest = m;
     }
-    if (bytes <= MOST_BYTES) return NULL;
+    if (!oldest || (bytes <= MOST_BYTES && oldest->quiet < QUIET)) return NULL;
     paucis_ctx *ctx = oldest->ctx;
     *oldest = (struct mind){0};
     return ctx;
 }
 
-void mind_give(struct mind *m, uint64_t bytes) {
+/* Lock held, and again at the end. */
+static void forget(void) {
     paucis_ctx *ctx;
+    while ((ctx = forget_one())) {
+        pthread_mutex_unlock(&minds.lock);
+        paucis_ctx_free(ctx);
+        pthread_mutex_lock(&minds.lock);
+    }
+}
+
+void mind_give(struct mind *m, uint64_t bytes) {
     if (!m) return;
     pthread_mutex_lock(&minds.lock);
     m->busy = false;
     m->used = ++minds.uses;
+    m->quiet = 0;
     if (bytes > m->bytes) m->bytes = bytes;
-    do {
-        ctx = forget_one();
-        pthread_mutex_unlock(&minds.lock);
-        paucis_ctx_free(ctx);
-        pthread_mutex_lock(&minds.lock);
-    } while (ctx);
+    forget();
+    pthread_mutex_unlock(&minds.lock);
+}
+
+void minds_tick(void) {
+    pthread_mutex_lock(&minds.lock);
+    for (size_t i = 0; i < MINDS; i++) minds.at[i].quiet++;
+    forget();
     pthread_mutex_unlock(&minds.lock);
 }
 

@@ -1,7 +1,10 @@
 /* /paucis/ (the live page and its data), /metrics, /healthz. The page is one file, compiled in; it
- * asks for /paucis/data and nothing else. */
+ * asks for /paucis/data, with --inspect for /paucis/texts, and nothing else. */
 #include "page.h"
 
+#include "guard.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 extern const unsigned char paucis_page[];
@@ -19,6 +22,18 @@ static void add_page(struct xfer *x, struct own *o, struct buf *b) {
 static void add_data(struct xfer *x, struct own *o, struct buf *b) {
     o->type = "application/json";
     ledger_json(x->serve->ledger, b);
+}
+
+/* "texts?id=ID&token=TOKEN" */
+static void add_texts(struct xfer *x, struct own *o, struct buf *b) {
+    const char *query = strchr(x->uri, '?'), *id = query ? strstr(query, "id=") : NULL;
+    const char *token = query ? strstr(query, "token=") : NULL;
+    struct inspect *in = x->serve->inspect;
+    o->type = "application/json";
+    bool may = in && token && guard_same(token + 6, strcspn(token + 6, "&"), inspect_token(in));
+    bool found = may && id && inspect_show(in, strtoull(id + 3, NULL, 16), b);
+    if (!found) o->status = may ? 404 : 403;
+    if (!found) buf_str(b, may ? "{\"error\":\"not kept\"}\n" : "{\"error\":\"not allowed\"}\n");
 }
 
 static void add_metrics(struct xfer *x, struct own *o, struct buf *b) {
@@ -39,11 +54,9 @@ bool page_local(struct xfer *x, struct own *o, struct buf *body) {
     static const struct {
         const char *path;
         void (*add)(struct xfer *x, struct own *o, struct buf *b);
-    } pages[] = {{"/paucis/", add_page},
-                 {"/paucis", add_page},
-                 {"/paucis/data", add_data},
-                 {"/metrics", add_metrics},
-                 {"/healthz", add_health}};
+    } pages[] = {{"/paucis/", add_page},     {"/paucis", add_page},
+                 {"/paucis/data", add_data}, {"/paucis/texts", add_texts},
+                 {"/metrics", add_metrics},  {"/healthz", add_health}};
     size_t n = strcspn(x->uri, "?");
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (strlen(pages[i].path) != n || memcmp(x->uri, pages[i].path, n) != 0) continue;

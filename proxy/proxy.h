@@ -74,6 +74,7 @@ void pipe_free(struct pipe *p);
 bool spare_take(struct buf *b, size_t size); /* empty, with room for size bytes */
 void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
+void spare_tick(void); /* once a second */
 
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
@@ -107,7 +108,7 @@ struct config {
     const char *listen, *token, *ca;
     char *record;                         /* path of the record; NULL: none */
     const char *upstream[PROVIDER_COUNT]; /* NULL: the provider's own */
-    bool observe, quiet, verbose;
+    bool observe, inspect, quiet, verbose;
     uint64_t max_body;
     unsigned idle, slow, drain, workers; /* seconds; threads */
     double price;                        /* of a million base tokens; 0: not known */
@@ -165,6 +166,7 @@ struct mind;
 struct mind *mind_take(const struct scan *s);   /* NULL: all are busy */
 paucis_ctx *mind_ctx(struct mind *m);           /* NULL: no memory, or m is */
 void mind_give(struct mind *m, uint64_t bytes); /* bytes: that it holds, about */
+void minds_tick(void);                          /* once a second */
 void minds_free(void);
 
 /* ---- record.c: a few bytes per conversation, in SQLite --------------------------------------- */
@@ -186,6 +188,7 @@ enum mode {
 
 struct conv {
     int64_t id;          /* 0: none */
+    struct chain tip;    /* of this request, until the turn is recorded */
     uint64_t attach;     /* messages that were sent before paucis came */
     uint64_t render;     /* the rendering it began with; 0: nothing was changed yet */
     uint64_t mode;       /* enum mode */
@@ -216,10 +219,10 @@ void record_close(struct record *r);
 /* The conversation that these messages continue, a new one, or a fork; `peek` makes none. False:
  * the file failed. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c);
-bool record_put(struct record *r, const struct conv *c);  /* all but the last turn */
-bool record_turn(struct record *r, const struct conv *c); /* the last turn */
-/* One line about a request, kept for `paucis why`. */
-void record_log(struct record *r, const struct xfer *x);
+bool record_put(struct record *r, const struct conv *c); /* all but the last turn */
+/* After the turn: how far the conversation has come, its counts, and a line about the request,
+ * kept for `paucis why`. */
+void record_turn(struct record *r, const struct xfer *x);
 bool record_why(struct record *r, const char *id, struct buf *b); /* NULL id: the newest ones */
 bool record_off(struct record *r, int64_t id, const char *why);   /* false: no such conversation */
 
@@ -332,6 +335,7 @@ struct serve {
     struct loop *loop;
     struct work *work;
     struct ledger *ledger;
+    struct inspect *inspect; /* NULL: no texts */
     struct conns *conns;
     atomic_uint active; /* requests under way */
     atomic_bool draining;
@@ -376,9 +380,20 @@ bool ladder_again(struct xfer *x); /* true: x->send is to be tried now */
 struct ledger *ledger_new(void);
 void ledger_free(struct ledger *l);
 void ledger_add(struct ledger *l, struct xfer *x);
+void ledger_refuse(struct ledger *l, const char *why); /* at the door; static text */
 void ledger_json(struct ledger *l, struct buf *b);
 void ledger_metrics(struct ledger *l, struct buf *b);
 void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b);
+
+/* ---- inspect.c: texts for the page, with --inspect only -------------------------------------- */
+
+struct inspect *inspect_new(void);
+void inspect_free(struct inspect *in);
+const char *inspect_token(const struct inspect *in);
+/* After a rendering of x: what its splices took from `body` and put there. */
+void inspect_keep(struct inspect *in, const struct xfer *x, const paucis_ctx *ctx,
+                  const char *body);
+bool inspect_show(struct inspect *in, uint64_t id, struct buf *b); /* false: not kept */
 
 /* serve.c */
 struct serve *serve_start(struct config *c); /* takes c; NULL: reported */

@@ -59,8 +59,8 @@ static const char *const sql[STATEMENTS] = {
         "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
         "stop=?8,begun=?9,budget_at=?10 WHERE id=?1",
     [TURN] =
-        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
-        " WHERE id=?1",
+        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8,"
+        "tip=max(tip,?9),used=?10 WHERE id=?1",
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
         "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
@@ -255,19 +255,16 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     return true;
 }
 
-static bool put_tip(struct record *r, const struct scan *s, int64_t conv) {
-    char text[128];
+static bool put_tip(struct record *r, const struct conv *c, size_t n) {
     sqlite3_stmt *st = begin(r, TIP, 0);
-    sqlite3_bind_blob(st, 1, &s->at[s->n - 1], sizeof *s->at, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 2, conv);
-    bind(st, 3, s->n);
-    if (!done(st)) return false;
-    snprintf(text, sizeof text, "UPDATE conv SET tip=%zu,used=%lld WHERE id=%lld", s->n,
-             (long long)time(NULL), (long long)conv);
-    return sqlite3_exec(r->db, text, NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_bind_blob(st, 1, &c->tip, sizeof c->tip, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 2, c->id);
+    bind(st, 3, n);
+    return done(st);
 }
 
-static bool find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
+/* Reads only. c->id is 0 for one that is new, or a branch. */
+static bool find(struct record *r, const struct scan *s, struct conv *c) {
     int64_t id = 0;
     size_t n = 0;
     uint64_t tip = 0;
@@ -276,20 +273,27 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
     bool known = n > 0 && n >= tip;
     if (n > 0 && !known) branch(c, n);
     if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
-    if (peek || (known && n == s->n)) return true;
-    if (!known && !insert(r, c, s->n)) return false;
-    return put_tip(r, s, c->id);
+    c->tip = s->at[s->n - 1];
+    return true;
 }
 
-/* A disk that is full takes no new tip, but what is known of a conversation still holds. */
+static bool end(struct record *r, bool ok) {
+    ok = run(r->db, ok ? "COMMIT" : "ROLLBACK") && ok;
+    if (!ok && !sqlite3_get_autocommit(r->db)) run(r->db, "ROLLBACK");
+    return ok;
+}
+
+/* A new one is written before anything is sent. One that is known keeps the tip it has until its
+ * turn is over: the next request is found by either. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
     pthread_mutex_lock(&r->lock);
-    bool ok = sqlite3_exec(r->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
-    ok = ok && find(r, s, peek, c);
-    ok = sqlite3_exec(r->db, ok ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK && ok;
-    if (!ok && !sqlite3_get_autocommit(r->db)) sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
-    if (!ok) ok = find(r, s, true, c) && c->id;
+    bool ok = find(r, s, c);
+    if (ok && !c->id && !peek) {
+        ok = run(r->db, "BEGIN IMMEDIATE");
+        if (ok)
+            ok = end(r, find(r, s, c) && (c->id || (insert(r, c, s->n) && put_tip(r, c, s->n))));
+    }
     pthread_mutex_unlock(&r->lock);
     return ok;
 }
@@ -311,8 +315,7 @@ bool record_put(struct record *r, const struct conv *c) {
     return ok;
 }
 
-bool record_turn(struct record *r, const struct conv *c) {
-    pthread_mutex_lock(&r->lock);
+static bool put_turn(struct record *r, const struct conv *c, size_t n) {
     sqlite3_stmt *st = begin(r, TURN, c->id);
     bind(st, 2, c->prompt);
     bind(st, 3, c->cached);
@@ -321,9 +324,9 @@ bool record_turn(struct record *r, const struct conv *c) {
     bind(st, 6, c->bad_turns);
     sqlite3_bind_int64(st, 7, c->last);
     bind_text(st, 8, c->model);
-    bool ok = done(st);
-    pthread_mutex_unlock(&r->lock);
-    return ok;
+    bind(st, 9, n);
+    sqlite3_bind_int64(st, 10, (int64_t)time(NULL));
+    return done(st);
 }
 
 bool record_off(struct record *r, int64_t id, const char *why) {
@@ -340,8 +343,7 @@ bool record_off(struct record *r, int64_t id, const char *why) {
 
 static int64_t span(int64_t from, int64_t to) { return from && to > from ? to - from : 0; }
 
-void record_log(struct record *r, const struct xfer *x) {
-    pthread_mutex_lock(&r->lock);
+static bool put_log(struct record *r, const struct xfer *x) {
     sqlite3_stmt *st = begin(r, LOG, (int64_t)x->id);
     char path[96];
     snprintf(path, sizeof path, "%.*s", (int)strcspn(x->uri, "?"), x->uri);
@@ -368,7 +370,17 @@ void record_log(struct record *r, const struct xfer *x) {
     sqlite3_bind_int64(st, 22, x->work_us);
     sqlite3_bind_int64(st, 23, span(x->t_sent, x->t_head));
     sqlite3_bind_int64(st, 24, span(x->t_begin, x->t_end));
-    (void)done(st);
+    return done(st);
+}
+
+void record_turn(struct record *r, const struct xfer *x) {
+    const struct conv *c = &x->conv;
+    bool turn = c->id && !x->route.counts;
+    pthread_mutex_lock(&r->lock);
+    if (run(r->db, "BEGIN IMMEDIATE")) {
+        bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n));
+        (void)end(r, ok && put_log(r, x));
+    }
     if (++r->logged % LOG_TRIM == 0) {
         (void)done(begin(r, TRIM, KEEP_REQUESTS));
         purge(r);

@@ -123,6 +123,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     if (*err == PAUCIS_OK) {
         x->stats = st;
         record_attach(x);
+        if (x->serve->inspect && st.edits > 0) inspect_keep(x->serve->inspect, x, ctx, in->data);
     }
     return *err == PAUCIS_OK && st.edits > 0 && x->edited.len < in->len;
 }
@@ -381,7 +382,6 @@ void rewrite_watch(struct xfer *x) {
     c->written = u->written;
     c->last = now;
     memcpy(c->model, x->model, sizeof c->model);
-    (void)record_turn(x->serve->record, c);
     if (c->bad_turns < BAD_TURNS || c->mode != MODE_RUNS) return;
     c->mode = MODE_FROZEN;
     c->stopped_at = count_messages(x);

@@ -39,12 +39,14 @@ static void use_limits(void) {
         setrlimit(RLIMIT_NOFILE, &r);
     }
     mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024); /* the next body wants it again */
     mallopt(M_ARENA_MAX, 4);
 }
 
 static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
+    inspect_free(s->inspect);
     conns_free(s->conns);
     minds_free();
     spare_free();
@@ -63,6 +65,7 @@ struct serve *serve_start(struct config *c) {
     s->ledger = ledger_new();
     s->conns = conns_new();
     bool ok = s->ledger && s->conns;
+    if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
     ok =
         ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
@@ -114,6 +117,9 @@ int cmd_serve(const struct args *a) {
     if (!s) return EXIT_USAGE;
     complain("listening on %s port %u; live page http://127.0.0.1:%u/paucis/", c->listen, s->port,
              s->port);
+    if (s->inspect)
+        complain("with texts: http://127.0.0.1:%u/paucis/?token=%s", s->port,
+                 inspect_token(s->inspect));
     sigset_t set = our_signals();
     int number = 0;
     while (sigwait(&set, &number) == 0 && number == SIGHUP) reload(s, a);

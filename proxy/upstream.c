@@ -114,6 +114,9 @@ static bool must_hold(const struct xfer *x) {
 
 static void head_done(struct xfer *x) {
     curl_off_t length = -1;
+    /* The answer may take minutes; setting its size makes libcurl let go of the buffer. */
+    if (!x->streamed && x->sent == x->send_len)
+        curl_easy_setopt(x->easy, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
     curl_easy_getinfo(x->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     pthread_mutex_lock(&x->lock);
     x->length = strcmp(x->method, "HEAD") == 0 && length < 0 ? 0 : length;
@@ -294,6 +297,13 @@ static void fail(struct xfer *x, const char *error) {
     pthread_mutex_unlock(&x->lock);
 }
 
+/* A collected body goes out in few pieces: each costs a turn of the loop. */
+static long upload_buffer(const struct xfer *x) {
+    long least = 16 * 1024, most = 256 * 1024;
+    if (x->streamed || x->send_len < (size_t)least) return least;
+    return x->send_len > (size_t)most ? most : (long)x->send_len;
+}
+
 static void start(struct loop *l, struct xfer *x) {
     CURL *e = curl_easy_init();
     x->easy = e;
@@ -302,7 +312,7 @@ static void start(struct loop *l, struct xfer *x) {
         set_common(x->config, e, x->route.url);
         curl_easy_setopt(e, CURLOPT_HTTPHEADER, x->list);
         curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 16384L);
-        curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, x->send_len < 256 * 1024 ? 16384L : 32768L);
+        curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, upload_buffer(x));
         curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
         curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
         curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_data);
@@ -489,6 +499,8 @@ static void *run(void *ud) {
         reap(l);
         if (now_us() - swept > 1000000) {
             conns_sweep(l->serve->conns);
+            spare_tick();
+            minds_tick();
             swept = now_us();
         }
         struct xfer *x;

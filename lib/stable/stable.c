@@ -223,7 +223,7 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
     return err == PAUCIS_E_INVARIANT ? PAUCIS_OK : err;
 }
 
-/* The first part that was ever sent in another form, as the caller knows it or the fold has it. */
+/* The first part that was ever sent in another form, as the caller or the fold knows. */
 static size_t first_edited(const struct fold *f, const struct view *v, uint64_t byte) {
     size_t i = 0;
     while (i < f->parts.count && f->parts.at[i].form == FORM_FULL) i++;
@@ -255,14 +255,13 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     size_t from;
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
-    uint64_t edited = s->option[STABLE_EDITED];
     PAUCIS_TRY(begin(f, v, s, &from));
     f->past.good = false; /* until all went well */
-    if (!s->leave || edited == NOT_TOLD) {
-        PAUCIS_TRY(fold_view(f, v, from));
-        f->past.good = f->past.wanted;
-        f->past.messages = v->from_body;
-    }
+    uint64_t edited = s->option[STABLE_EDITED];
+    bool told = s->leave && edited != NOT_TOLD;
+    if (!told) PAUCIS_TRY(fold_view(f, v, from));
+    f->past.good = f->past.wanted && !told;
+    f->past.messages = v->from_body;
     v->folded = true;
     paucis_err err = PAUCIS_OK;
     if (s->leave)

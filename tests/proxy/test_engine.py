@@ -239,6 +239,30 @@ def test_host_and_token():
     s.stop()
 
 
+def test_refusals_are_counted():
+    s = Serve(up)
+
+    def counted():
+        text = ask(s.port, "GET", "/metrics")[2].decode()
+        rows = dict(re.findall(r'paucis_refused_total\{reason="([^"]+)"\} (\d+)', text))
+        assert json.loads(ask(s.port, "GET", "/paucis/data")[2])["refused"] == {k: int(v) for k, v in rows.items()}
+        return rows
+
+    assert counted() == {}
+    for _ in range(2):
+        raw(s.port, b"GET /v1/models HTTP/1.1\r\nhost: evil.example\r\n\r\n", 2)
+    raw(s.port, b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n"
+        b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n", 2)
+    raw(s.port, b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 100000 + b"\r\n\r\n", 2)
+    raw(s.port, b"GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\n\r\n", 2)
+    got = counted()
+    assert got["the Host header does not name this machine"] == "2", got
+    assert got["both Content-Length and Transfer-Encoding"] == "1", got
+    assert got["the headers are malformed or too large"] == "1", got
+    assert any("WebSocket" in k for k in got) and len(got) == 4, got
+    s.stop()
+
+
 def test_websocket_is_refused():
     s = Serve(up)
     status, headers, _ = ask(s.port, "GET", "/v1/responses", headers={

@@ -21,7 +21,11 @@ for (const [name, options] of Object.entries(looks)) {
     background: getComputedStyle(document.body).backgroundColor,
     cards: document.querySelector("#cards").innerText,
   }));
-  console.log(JSON.stringify({ name, errors, asked: [...asked], ...found }));
   if (prefix) await page.screenshot({ path: `${prefix}-${name}.png` });
+  await page.locator("#recent tr", { hasText: "snippet" }).first().locator("td").first().click();
+  await page.waitForSelector("#texts[open] pre");
+  found.texts = await page.locator("#texts h3").count();
+  if (prefix && name === "light") await page.screenshot({ path: `${prefix}-texts.png` });
+  console.log(JSON.stringify({ name, errors, asked: [...asked], ...found }));
 }
 await browser.close();
