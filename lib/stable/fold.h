@@ -141,7 +141,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f);
 void paucis__fold_clear(struct fold *f); /* for the next conversation; keeps memory */
 void paucis__fold_free(struct fold *f);
 
-/* ---- used by budget.c ---------------------------------------------------------------------- */
+/* ---- used by birth.c and budget.c ------------------------------------------------------------ */
 
 struct form_text;
 /* A part's text with what forms want to know of it. */
@@ -156,6 +156,15 @@ paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text);
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason);
 
+/* A part is no longer stale: it was cut, or is young again. */
+void paucis__fold_end_rent(struct fold *f, size_t part);
+
 static inline int64_t fold_tokens(size_t bytes) { return (int64_t)((bytes + 3) / 4); }
+
+/* Tokens of a part as it stands. */
+static inline int64_t fold_size(const struct fold_part *p) {
+    if (p->form == FORM_GONE) return 0;
+    return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
+}
 
 #endif

@@ -1,0 +1,227 @@
+/* See birth.h. */
+#include "stable/birth.h"
+
+#include "stable/kind_json.h"
+#include "stable/noise.h"
+#include "stable/supersede.h"
+
+#include <string.h>
+
+#define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
+#define MAX_REFERENCE_ID 128
+
+/* ---- repeats ------------------------------------------------------------------------------- */
+
+struct fold_seen {
+    uint64_t hash;
+    struct span key;
+    uint32_t part; /* NO_INDEX = free */
+};
+
+static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
+    for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
+        struct fold_seen *s = &f->seen[i];
+        if (s->part == NO_INDEX) return s;
+        if (s->hash == hash && s->key.len == key.len && !memcmp(s->key.at, key.at, key.len))
+            return s;
+    }
+}
+
+static paucis_err seen_room(struct fold *f) {
+    if (2 * (f->seen_count + 1) <= f->seen_size) return PAUCIS_OK;
+    struct fold old = *f;
+    size_t size = f->seen_size ? 2 * f->seen_size : 64;
+    struct fold_seen *seen = paucis__mem_resize(f->mem, NULL, 0, size * sizeof *seen);
+    if (!seen) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
+    f->seen = seen;
+    f->seen_size = size;
+    for (size_t i = 0; i < old.seen_size; i++)
+        if (old.seen[i].part != NO_INDEX)
+            *seen_slot(f, old.seen[i].hash, old.seen[i].key) = old.seen[i];
+    paucis__mem_resize(f->mem, old.seen, old.seen_size * sizeof *seen, 0);
+    return PAUCIS_OK;
+}
+
+/* The part that has this text and stands whole, or NO_INDEX; from now on it is `part` then. */
+static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
+    struct span key;
+    *twin = NO_INDEX;
+    PAUCIS_TRY(f->source.key(f->source.ud, part, &key));
+    PAUCIS_TRY(seen_room(f));
+    uint64_t hash = hash_bytes(key, f->forms.seed);
+    struct fold_seen *s = seen_slot(f, hash, key);
+    if (s->part != NO_INDEX && f->parts.at[s->part].form == FORM_FULL) {
+        *twin = s->part;
+        return PAUCIS_OK;
+    }
+    f->seen_count += s->part == NO_INDEX;
+    *s = (struct fold_seen){hash, key, (uint32_t)part};
+    return PAUCIS_OK;
+}
+
+/* An id that a reader can tell from the words around it. */
+static bool is_plain_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++)
+        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
+    return id.len && id.len <= MAX_REFERENCE_ID;
+}
+
+static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
+    struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
+    if (!is_plain_id(t->id)) return PAUCIS_OK;
+    struct span text =
+        paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
+    if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    paucis__fold_end_rent(f, twin); /* a text is as young as the newest part that points to it */
+    p->chain = t->refers;
+    p->refers = twin;
+    t->refers = (uint32_t)part;
+    return PAUCIS_OK;
+}
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+/* Noise goes from what a program has printed. In a file every byte may be meant. */
+static paucis_err clean(struct fold *f, struct fold_part *p) {
+    p->cleaned = true;
+    if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, p->text.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    p->text = span_of(copy, paucis__strip_noise(p->text, copy));
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
+    struct fold_part *p = &f->parts.at[part];
+    bool is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN);
+    if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
+    if (is_result && !p->cleaned) PAUCIS_TRY(clean(f, p));
+    *out = (struct form_text){.text = p->text,
+                              .part = part,
+                              .is_result = is_result,
+                              .failed = p->flags & FOLD_ERROR,
+                              .tool = p->tool};
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    char name[PAUCIS_MAX_HANDLE];
+    struct form_text t;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
+    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
+    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
+                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!note.at || !copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    if (n) *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
+static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
+    return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
+}
+
+static size_t len_now(const struct fold_part *p) {
+    return p->form == FORM_FULL ? p->len : p->now.len;
+}
+
+paucis_err paucis__birth_legend(struct fold *f, size_t part, struct span *text) {
+    const char *legend = f->forms.kind->legend;
+    size_t n = legend ? strlen(legend) : 0;
+    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
+    char *copy = paucis__arena_alloc(f->arena, n + text->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, legend, n);
+    memcpy(copy + n, text->at, text->len);
+    *text = span_of(copy, n + text->len);
+    f->told = true;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
+    struct form_text t;
+    struct span capped;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
+    if (fold_tokens(capped.len) >= fold_size(&f->parts.at[part])) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__birth_legend(f, part, &capped));
+    return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
+}
+
+/* ---- being born ---------------------------------------------------------------------------- */
+
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+}
+
+/* A new result may make an earlier one out of date. */
+static paucis_err outdate(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    size_t older;
+    if (!answers_again(p)) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
+    if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
+        return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
+    f->outdated.at[f->outdated.count++] = (uint32_t)older;
+    return PAUCIS_OK;
+}
+
+/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
+ * for at all. */
+static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
+    struct fold_part *p = &f->parts.at[part];
+    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
+        return PAUCIS_OK;
+    if (p->kind == PART_RESULT && p->mate < part) {
+        p->tool = f->parts.at[p->mate].tool;
+        PAUCIS_TRY(outdate(f, part));
+    }
+    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, t));
+    if (p->kind == PART_CALL) {
+        p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
+        p->subject = paucis__subject_of(p->name, t->text);
+    }
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, t) : PAUCIS_OK;
+}
+
+paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
+    struct fold_part *p = &f->parts.at[part];
+    struct form_text t = {0};
+    PAUCIS_TRY(show(f, part, &t));
+    if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
+    uint32_t twin = NO_INDEX;
+    if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
+    if (quiet) return PAUCIS_OK;
+    if (twin != NO_INDEX) return refer(f, part, twin);
+    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (t.text.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
+    uint64_t most = cap_of(f, p);
+    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+void paucis__births_clear(struct fold *f) {
+    for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
+    f->seen_count = 0;
+}
+
+void paucis__births_free(struct fold *f) {
+    paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
+    f->seen = NULL;
+    f->seen_size = 0;
+}
