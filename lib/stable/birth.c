@@ -2,6 +2,7 @@
 #include "stable/birth.h"
 
 #include "stable/kind_json.h"
+#include "stable/never.h"
 #include "stable/noise.h"
 #include "stable/supersede.h"
 
@@ -9,6 +10,8 @@
 
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define MAX_REFERENCE_ID 128
+#define WRITTEN_HEAD 3072 /* bytes that stay of a text that an old call has written ... */
+#define REPLACED_HEAD 60  /* ... and of one that it has replaced */
 
 /* ---- repeats ------------------------------------------------------------------------------- */
 
@@ -106,22 +109,51 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
     return PAUCIS_OK;
 }
 
-paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+/* The handle of a text, in words; empty if there are no handles. */
+static paucis_err name_of(struct fold *f, struct span text, struct span *out) {
     char name[PAUCIS_MAX_HANDLE];
+    *out = SPAN("");
+    if (!f->limits.handle) return PAUCIS_OK;
+    size_t n = f->limits.handle(f->limits.handle_ud, text.at, text.len, name);
+    if (!n) return PAUCIS_OK;
+    *out = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]", span_of(name, n),
+                         paucis__form_lines(text), text.len);
+    return out->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
+}
+
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
     struct form_text t;
+    struct span note;
     if (!f->limits.handle || !text->at) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
-    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
-    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
-                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
+    PAUCIS_TRY(name_of(f, t.text, &note));
+    if (!note.len) return PAUCIS_OK;
     bool newline = text->len && text->at[text->len - 1] != '\n';
     char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
-    if (!note.at || !copy) return PAUCIS_E_NOMEM;
+    if (!copy) return PAUCIS_E_NOMEM;
     memcpy(copy, text->at, text->len);
     if (newline) copy[text->len] = '\n';
     memcpy(copy + text->len + newline, note.at, note.len);
-    if (n) *text = span_of(copy, text->len + newline + note.len);
+    *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,
+                                  struct span *out) {
+    struct fold_part *p = &f->parts.at[part];
+    struct arguments_limits limits = {.head = head, .old_head = old_head, .note = SPAN("")};
+    struct form_text t;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    *out = t.text;
+    if (f->limits.never && paucis__never_cut(f->limits.never, p->name, t.text)) return PAUCIS_OK;
+    PAUCIS_TRY(name_of(f, t.text, &limits.note));
+    PAUCIS_TRY(paucis__arguments_cut(&f->arguments, f->mem, t.text, &limits, out));
+    if (out->at == t.text.at) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, out->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, out->at, out->len);
+    *out = span_of(copy, out->len);
     return PAUCIS_OK;
 }
 
@@ -178,8 +210,20 @@ static paucis_err outdate(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
- * for at all. */
+/* The arguments of a write or edit may go once it was made. */
+static paucis_err note_success(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    struct fold_part *call = &f->parts.at[p->mate];
+    struct form_text t;
+    if (!call->brief.at || (p->flags & FOLD_ERROR)) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (paucis__tells_success(t.text)) call->flags |= FOLD_DONE;
+    return PAUCIS_OK;
+}
+
+/* Shows a new text to the forms, and a call to the table of tools. Of arguments that may be
+ * shortened one day only what stays then counts as there. *t: the text, if it was asked for at all.
+ */
 static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     struct fold_part *p = &f->parts.at[part];
     if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
@@ -187,14 +231,19 @@ static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     if (p->kind == PART_RESULT && p->mate < part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
+        PAUCIS_TRY(note_success(f, part));
     }
     if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, t));
     if (p->kind == PART_CALL) {
         p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
         p->subject = paucis__subject_of(p->name, t->text);
+        if (p->tool == TOOL_EDIT && (p->flags & FOLD_OPEN) && p->len >= LEAST_CALL)
+            PAUCIS_TRY(paucis__fold_arguments(f, part, WRITTEN_HEAD, REPLACED_HEAD, &p->brief));
     }
-    return f->forms.kind->born ? f->forms.kind->born(&f->forms, t) : PAUCIS_OK;
+    struct form_text stays = *t;
+    if (p->brief.at) stays.text = p->brief;
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, &stays) : PAUCIS_OK;
 }
 
 paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {

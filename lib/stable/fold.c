@@ -76,6 +76,7 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* May this part ever take another form? */
 static bool may_be_cut(const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
+    if (p->kind == PART_CALL) return p->len >= LEAST_CALL;
     return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
 
@@ -270,7 +271,7 @@ static paucis_err become_stale(struct fold *f, size_t part) {
     if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
-    else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
+    else if (p->brief.at) /* a call, or stale before and only as short as it was to be then */
         shorter = fold_tokens(p->brief.len) < fold_size(p);
     else
         PAUCIS_TRY(fix_brief(f, part, &shorter));
@@ -325,11 +326,11 @@ static paucis_err age(struct fold *f) {
         const struct fold_part *p = &f->parts.at[f->aged];
         if (p->kind == PART_RESULT && (p->flags & FOLD_OPEN)) PAUCIS_TRY(grow_old(f, f->aged));
     }
-    for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
-         f->aged_thinking++) {
-        const struct fold_part *p = &f->parts.at[f->aged_thinking];
-        if (p->kind == PART_THINKING && may_be_cut(p))
-            PAUCIS_TRY(become_stale(f, f->aged_thinking));
+    for (; f->aged_replies < f->loop && f->parts.at[f->aged_replies].message < old;
+         f->aged_replies++) {
+        const struct fold_part *p = &f->parts.at[f->aged_replies];
+        bool ends = p->kind == PART_THINKING || (p->kind == PART_CALL && (p->flags & FOLD_DONE));
+        if (ends && may_be_cut(p)) PAUCIS_TRY(become_stale(f, f->aged_replies));
     }
     return PAUCIS_OK;
 }
@@ -357,10 +358,11 @@ static paucis_err shorten(struct fold *f, size_t part) {
     f->cut.rent += rent_paid(f, p);
     enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
     const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
+                         : p->kind == PART_CALL       ? "arguments of a finished edit"
                          : p->flags & FOLD_SUPERSEDED ? "superseded"
                                                       : "older than the window";
     struct span text = p->brief;
-    if (form == FORM_SHORT && !(p->flags & FOLD_SUPERSEDED))
+    if (p->kind == PART_RESULT && !(p->flags & FOLD_SUPERSEDED))
         PAUCIS_TRY(paucis__birth_legend(f, part, &text));
     return paucis__fold_take(f, part, form, text, reason);
 }
@@ -498,7 +500,7 @@ void paucis__fold_clear(struct fold *f) {
     paucis__births_clear(f);
     paucis__rent_free(&f->rent);
     if (f->forms.state) f->forms.kind->clear(&f->forms);
-    f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
+    f->born = f->aged = f->aged_replies = f->deep = f->loop = 0;
     f->floor = f->hard_floor = f->head_parts = 0;
     f->blocks = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
@@ -529,5 +531,6 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);
     VEC_FREE(f->mem, f->thoughts);
+    paucis__arguments_free(&f->arguments, f->mem);
     paucis__births_free(f);
 }

@@ -12,6 +12,7 @@
 #ifndef PAUCIS_FOLD_H
 #define PAUCIS_FOLD_H
 
+#include "stable/arguments.h"
 #include "stable/form.h"
 #include "stable/items.h"
 #include "stable/rent.h"
@@ -27,6 +28,7 @@ enum fold_flags {
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
     FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
+    FOLD_DONE = 64,      /* a write or edit whose result says that it was made */
 };
 
 struct fold_part {
@@ -81,6 +83,8 @@ struct fold_cut {
     bool forced;         /* by the budget */
 };
 
+#define LEAST_CALL 400 /* bytes: shorter arguments stay */
+
 struct fold_seen;
 
 enum stage { STAGE_STEPS = 4, STAGES }; /* of a forced cut, see budget.c */
@@ -101,12 +105,14 @@ struct fold {
     struct item_set subjects; /* the last result of each call */
     VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
     struct rent rent;
+    struct arguments arguments; /* of the call that is being shortened */
     struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
     struct fold_seen *seen; /* results that stand whole, by their text */
     size_t seen_count, seen_size;
 
     size_t born;                  /* parts before this have been sent */
-    size_t aged, aged_thinking;   /* parts before this have been looked at for their age */
+    size_t aged, aged_replies;    /* parts before this have been looked at for their age: results;
+                                     thinking and calls, in finished loops */
     uint32_t blocks;              /* in all */
     size_t deep;                  /* parts before this are out of a breakpoint's reach ... */
     int64_t deep_size;            /* ... and so large */
@@ -150,6 +156,10 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
 paucis_err paucis__fold_shorten(struct fold *f, size_t part);
 /* A new result is cut to about so many bytes. */
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes);
+/* The arguments of a call in a shorter form, see arguments.h; *out: they themselves if there is
+ * none. */
+paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,
+                                  struct span *out);
 /* Adds to a shortened text the handle of the whole one, if there are handles. */
 paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text);
 /* A part takes another form. */

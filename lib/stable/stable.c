@@ -170,6 +170,8 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
         err = drop_step(v, why, part);
     else if (p->form == FORM_GONE)
         err = paucis__edit_drop(v, why, part);
+    else if (p->form != FORM_FULL && p->kind == PART_CALL)
+        err = paucis__edit_arguments(v, why, part, p->now);
     else if (p->form != FORM_FULL)
         err = paucis__edit_refer(v, why, part, p->now,
                                  p->form == FORM_REFERENCE ? p->refers : NO_INDEX);

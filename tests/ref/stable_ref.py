@@ -3,9 +3,17 @@
 Written from DESIGN.md section 7 and the constants of lib/stable. At every request all places of a cut are
 looked at one by one; sizes are added up anew each time. The library must come to the same decisions.
 """
+import json
+import re
+
 LEAST_REFERENCE = LEAST_BRIEF = 256
 MAX_REFERENCE_ID, MAX_WAIT, ANY_RISK = 128, 64, 1000000
 LEAST_GAIN, UNIT = 64, 16
+LEAST_CALL, LEAST_CUT, WRITTEN_HEAD, REPLACED_HEAD = 400, 160, 3072, 60
+REPLACED = ("old_string", "old_str", "old_text", "oldText", "old_content", "oldString")
+GOOD = re.compile(rb"(?<![a-z])(success|updated|created|edited|written|wrote|replaced|applied|saved|inserted|"
+                  rb"modified)", re.I)
+BAD = re.compile(rb"(?<![a-z])(not |no |cannot|unable|reject|denied|abort|invalid|(did|does|is|was|could)n')", re.I)
 
 
 def tokens(n):
@@ -42,6 +50,66 @@ def cut(text, head, tail):
     return made if len(made) + LEAST_GAIN <= len(text) else text
 
 
+# ---- arguments ---------------------------------------------------------------------------------
+
+
+CHARS = re.compile(r"\\u[dD][89abAB]..\\u....|\\u....|\\.|[^\\]", re.S)  # of the inside of a JSON string
+
+
+def cut_string(inner, head, quoted=True):
+    """The inside of a string as it is spelled, or plain text, cut to its head."""
+    chars = CHARS.findall(inner) if quoted else list(inner)
+    sizes = [len(c.encode(errors="surrogatepass")) for c in chars]
+    at = kept = 0
+    line = None
+    while kept < len(chars) and at + sizes[kept] <= head:
+        at += sizes[kept]
+        kept += 1
+        if chars[kept - 1] in ("\\n", "\n"):
+            line = (kept, at)
+    if line and 2 * line[1] >= head:
+        kept, at = line
+    gone = "".join(chars[kept:])
+    if sum(sizes[kept:]) <= LEAST_CUT:
+        return inner
+    said = json.loads('"' + gone + '"') if quoted else gone
+    count = said.count("\n") + (not said.endswith("\n"))
+    size = len(said.encode(errors="surrogatepass"))
+    return "".join(chars[:kept]) + f"[... {count} lines, {size} bytes left out]"
+
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?', re.S)
+
+
+def cut_arguments(text):
+    """Every string that is not a key, cut where it stands."""
+    key = None
+
+    def each(match):
+        nonlocal key
+        inner, colon = match.groups()
+        if colon:
+            key = json.loads('"' + inner + '"')
+            return match[0]
+        head = REPLACED_HEAD if key in REPLACED else WRITTEN_HEAD
+        key = None
+        return '"' + cut_string(inner, head) + '"'
+
+    if not text.startswith(b"{"):
+        return cut_string(text.decode(), WRITTEN_HEAD, False).encode()
+    return STRING.sub(each, text.decode()).encode()
+
+
+def tells_success(text):
+    """No failures of other kinds come in these tests."""
+    for line in text.split(b"\n")[:8]:
+        if re.search(rb"\b(error|failed)\b", line, re.I):
+            return False
+        if GOOD.search(line):
+            return not BAD.search(line)
+    return False
+
+
 # ---- the fold ----------------------------------------------------------------------------------
 
 
@@ -53,7 +121,7 @@ class Part:
         self.len = 0 if self.kind in ("media", "opaque") else len(self.text)
         self.open, self.error = not given["flags"] & 1, bool(given["flags"] & 2)
         self.form, self.now, self.brief = "full", None, None
-        self.stale = self.superseded = False
+        self.stale = self.superseded = self.done = False
         self.since = 0
         self.mate = self.points_to = None
         self.pointers = []  # references to this text, oldest first
@@ -69,12 +137,13 @@ class Part:
 
 class Fold:
     """limits: read, write, match, lookback, gate, window, keep, cap, cap_read, attach, stop, risk, thought,
-    cuts, bound; reads(name) says if a call reads a file, answers(name) if it gives the same again."""
+    cuts, bound; reads(name) says if a call reads a file, edits(name) if it writes one, answers(name) if it
+    gives the same again."""
 
-    def __init__(self, limits, reads, answers):
-        self.limits, self.reads, self.answers = limits, reads, answers
+    def __init__(self, limits, reads, answers, edits=lambda name: False):
+        self.limits, self.reads, self.answers, self.edits = limits, reads, answers, edits
         self.parts, self.calls, self.seen, self.subjects, self.outdated = [], {}, {}, {}, []
-        self.born = self.requested = self.turn = self.aged = self.aged_thinking = 0
+        self.born = self.requested = self.turn = self.aged = self.aged_replies = 0
         self.loop, self.loop_first = 0, None
         self.bill = self.bill_of_none = self.last_size = self.last_raw = 0
         self.changed, self.cut_message = {}, None
@@ -154,6 +223,10 @@ class Fold:
         p.pointers = []
 
     def be_born(self, p, quiet):
+        if p.kind == "call" and p.open and p.len >= LEAST_CALL and self.edits(p.name):
+            p.brief = cut_arguments(p.text)
+        if p.kind == "result" and p.mate and p.mate.brief is not None and not p.error:
+            p.mate.done = p.mate.done or tells_success(p.text)
         if p.kind == "result" and p.mate and not p.error and self.answers(p.mate.name):
             subject = (p.mate.name, p.mate.text)
             if subject in self.subjects:
@@ -229,11 +302,11 @@ class Fold:
             if p.kind == "result" and p.open:
                 self.grow_old(p)
             self.aged += 1
-        while self.aged_thinking < self.loop and self.parts[self.aged_thinking].message < old:
-            p = self.parts[self.aged_thinking]
-            if p.kind == "thinking" and self.may_be_cut(p):
+        while self.aged_replies < self.loop and self.parts[self.aged_replies].message < old:
+            p = self.parts[self.aged_replies]
+            if p.done or (p.kind == "thinking" and self.may_be_cut(p)):
                 self.become_stale(p)
-            self.aged_thinking += 1
+            self.aged_replies += 1
 
     # ---- cutting ----
 
