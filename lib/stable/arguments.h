@@ -5,7 +5,8 @@
  *
  *     {"path":"a.c","old_string":"int depth[... 12 lines, 431 bytes left out]","all":false}
  *
- * What was an object is one of the same keys, spelled as it was. Plain text is cut like a string. */
+ * What was an object is one of the same keys, spelled as it was. Plain text is cut like a string.
+ */
 #ifndef PAUCIS_ARGUMENTS_H
 #define PAUCIS_ARGUMENTS_H
 

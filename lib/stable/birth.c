@@ -4,12 +4,12 @@
 #include "stable/kind_json.h"
 #include "stable/never.h"
 #include "stable/noise.h"
-#include "stable/supersede.h"
 
 #include <string.h>
 
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define MAX_REFERENCE_ID 128
+#define MOST_EARLIER 32   /* results on one subject that are looked at */
 #define WRITTEN_HEAD 3072 /* bytes that stay of a text that an old call has written ... */
 #define REPLACED_HEAD 60  /* ... and of one that it has replaced */
 
@@ -70,11 +70,13 @@ static bool is_plain_id(struct span id) {
     return id.len && id.len <= MAX_REFERENCE_ID;
 }
 
+/* Only by an id that no other call before this one has. */
 static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
-    if (!is_plain_id(t->id)) return PAUCIS_OK;
-    struct span text =
-        paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
+    const struct item_entry *calls = item_find(&f->ids, item_hash(t->id.at, t->id.len));
+    if (!is_plain_id(t->id) || !calls || calls->value != 1) return PAUCIS_OK;
+    struct span text = paucis__words(
+        f->arena, "[identical to the earlier output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
     paucis__fold_end_rent(f, twin); /* a text is as young as the newest part that points to it */
@@ -195,18 +197,31 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
 /* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
  * next page, or what a process has printed since. */
 static bool answers_again(const struct fold_part *p) {
-    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT &&
+           p->tool != TOOL_PAGE;
 }
 
-/* A new result may make an earlier one out of date. */
+/* A new result may make earlier ones out of date. Of the results on one subject those that still
+ * stand for themselves are chained, the newest first. */
 static paucis_err outdate(struct fold *f, size_t part) {
-    const struct fold_part *p = &f->parts.at[part];
-    size_t older;
+    struct fold_part *p = &f->parts.at[part];
+    const struct subject *subject = &f->parts.at[p->mate].subject;
     if (!answers_again(p)) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
-    if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
-        return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
-    f->outdated.at[f->outdated.count++] = (uint32_t)older;
+    struct item_entry *newest = item_add(&f->subjects, subject->what);
+    if (!newest) return PAUCIS_E_NOMEM;
+    uint32_t *link = &p->earlier;
+    *link = newest->value ? (uint32_t)newest->value - 1 : NO_INDEX;
+    newest->value = part + 1;
+    for (size_t n = 0; *link != NO_INDEX && n < MOST_EARLIER; n++) {
+        struct fold_part *older = &f->parts.at[*link];
+        if (!subject_has(subject, &f->parts.at[older->mate].subject)) {
+            link = &older->earlier;
+            continue;
+        }
+        if (!VEC_ROOM(f->mem, f->outdated, 1)) return PAUCIS_E_NOMEM;
+        f->outdated.at[f->outdated.count++] = (struct fold_outdated){*link, (uint32_t)part};
+        *link = older->earlier;
+    }
     return PAUCIS_OK;
 }
 
@@ -231,13 +246,18 @@ static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     if (p->kind == PART_RESULT && p->mate < part) {
         p->tool = f->parts.at[p->mate].tool;
         PAUCIS_TRY(outdate(f, part));
+        if (p->tool == TOOL_PAGE) p->tool = TOOL_READ;
         PAUCIS_TRY(note_success(f, part));
     }
     if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, t));
     if (p->kind == PART_CALL) {
+        struct item_entry *id = item_add(&f->ids, item_hash(p->id.at, p->id.len));
+        if (!id) return PAUCIS_E_NOMEM;
+        id->value++;
         p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
-        p->subject = paucis__subject_of(p->name, t->text);
+        PAUCIS_TRY(
+            paucis__subject_of(&f->arguments.json, f->mem, p->tool, p->name, t->text, &p->subject));
         if (p->tool == TOOL_EDIT && (p->flags & FOLD_OPEN) && p->len >= LEAST_CALL)
             PAUCIS_TRY(paucis__fold_arguments(f, part, WRITTEN_HEAD, REPLACED_HEAD, &p->brief));
     }

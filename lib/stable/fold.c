@@ -146,7 +146,7 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
-    p->refers = p->chain = NO_INDEX;
+    p->refers = p->chain = p->earlier = NO_INDEX;
     p->again = 0;
     p->block = f->blocks;
     f->blocks += p->kind != PART_OPAQUE;
@@ -209,9 +209,9 @@ static paucis_err retell(struct fold *f, size_t part) {
             PAUCIS_TRY(paucis__fold_take(f, i, FORM_FULL, SPAN(""), reason));
             continue;
         }
-        struct span text =
-            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
-                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        struct span text = paucis__words(
+            f->arena, "[identical to the earlier output of call %i, %n bytes, cut there too]",
+            f->parts.at[part].id, f->parts.at[i].len, 0);
         if (!text.at) return PAUCIS_E_NOMEM;
         PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, reason));
     }
@@ -244,7 +244,7 @@ static paucis_err stays(struct fold *f, struct span text) {
 }
 
 static struct span superseded_text(struct fold *f, struct span text) {
-    return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+    return paucis__words(f->arena, "[%n lines, superseded: a later call asked for this again]",
                          SPAN(""), paucis__form_lines(text), 0);
 }
 
@@ -296,19 +296,27 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
+/* Was all that the old result shows shown again? Where more was asked for, the cap may have cut just
+ * that. */
+static bool stands_in_full(const struct fold *f, struct fold_outdated o) {
+    const struct fold_part *old = &f->parts.at[o.part], *new = &f->parts.at[o.by];
+    return new->form != FORM_CAPPED ||
+           subject_has(&f->parts.at[old->mate].subject, &f->parts.at[new->mate].subject);
+}
+
 /* Superseded results are stale at half the age of others, unless another result is the same text.
  * Not at once: a model may still be at work on what it has just read. */
 static paucis_err age_outdated(struct fold *f) {
     size_t waiting = 0;
     for (size_t i = 0; i < f->outdated.count; i++) {
-        size_t part = f->outdated.at[i];
+        size_t part = f->outdated.at[i].part;
         struct fold_part *p = &f->parts.at[part];
         bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
                      (p->form != FORM_FULL && p->form != FORM_CAPPED);
-        if (fixed) continue;
+        if (fixed || !stands_in_full(f, f->outdated.at[i])) continue;
         uint64_t half = f->limits.window < MAX_WAIT ? f->limits.window / 2 : MAX_WAIT;
         if (f->messages - p->message <= half || p->message >= f->requested) {
-            f->outdated.at[waiting++] = (uint32_t)part;
+            f->outdated.at[waiting++] = f->outdated.at[i];
             continue;
         }
         p->flags |= FOLD_SUPERSEDED;
@@ -514,6 +522,7 @@ void paucis__fold_clear(struct fold *f) {
     f->outdated.count = 0;
     f->told = false;
     paucis__items_clear(&f->subjects);
+    paucis__items_clear(&f->ids);
     memset(f->stage, 0, sizeof f->stage);
     f->dropped_steps = f->dropped_messages = f->carrier = 0;
 }
@@ -527,6 +536,7 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
     paucis__items_free(&f->subjects);
+    paucis__items_free(&f->ids);
     VEC_FREE(f->mem, f->cuts);
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);

@@ -17,6 +17,7 @@
 #include "stable/items.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
+#include "stable/supersede.h"
 #include "view/view.h"
 
 enum form { FORM_FULL, FORM_REFERENCE, FORM_CAPPED, FORM_SHORT, FORM_MARKER, FORM_GONE };
@@ -40,11 +41,12 @@ struct fold_part {
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
-    uint64_t subject; /* a call: its name and arguments */
-    int64_t since;    /* the turn since which it pays rent */
-    int64_t again;    /* tokens of it that a cut before it would write again */
-    size_t len;       /* bytes of text it came with */
-    struct span text; /* that text, at == NULL until somebody has asked for it */
+    uint32_t earlier; /* result: the one before it on the same subject; NO_INDEX if there is none */
+    struct subject subject; /* of a call: what it asks for */
+    int64_t since;          /* the turn since which it pays rent */
+    int64_t again;          /* tokens of it that a cut before it would write again */
+    size_t len;             /* bytes of text it came with */
+    struct span text;       /* that text, at == NULL until somebody has asked for it */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -85,6 +87,10 @@ struct fold_cut {
 
 #define LEAST_CALL 400 /* bytes: shorter arguments stay */
 
+struct fold_outdated { /* a result, and the one that supersedes it */
+    uint32_t part, by;
+};
+
 struct fold_seen;
 
 enum stage { STAGE_STEPS = 4, STAGES }; /* of a forced cut, see budget.c */
@@ -98,12 +104,13 @@ struct fold {
     struct fold_limits limits;
     struct forms forms;
     VEC(struct fold_part) parts;
-    VEC(uint32_t) leaves;     /* parts that may be cut, by leaf */
-    VEC(uint64_t) candidates; /* a bit for each leaf: stale and not cut */
-    VEC(uint32_t) changed;    /* parts whose form changed at the last request */
-    VEC(uint32_t) outdated;   /* superseded since the last request */
-    struct item_set subjects; /* the last result of each call */
-    VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
+    VEC(uint32_t) leaves;               /* parts that may be cut, by leaf */
+    VEC(uint64_t) candidates;           /* a bit for each leaf: stale and not cut */
+    VEC(uint32_t) changed;              /* parts whose form changed at the last request */
+    VEC(struct fold_outdated) outdated; /* not old enough yet to go for it */
+    struct item_set subjects;           /* the newest result on each subject, plus 1 */
+    struct item_set ids;                /* of calls: how many have it */
+    VEC(uint32_t) thoughts;             /* bound thinking that stands and could go */
     struct rent rent;
     struct arguments arguments; /* of the call that is being shortened */
     struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */

@@ -48,8 +48,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
     f->forms.keep = keep;
-    f->rent.mem = f->subjects.mem = f->mem;
-    f->subjects.seed = f->forms.seed;
+    f->rent.mem = f->subjects.mem = f->ids.mem = f->mem;
+    f->subjects.seed = f->ids.seed = f->forms.seed;
     f->limits = (struct fold_limits){
         .price = *s->price,
         .window = o[STABLE_WINDOW],

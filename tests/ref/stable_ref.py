@@ -110,6 +110,25 @@ def tells_success(text):
     return False
 
 
+# ---- what a call asks for ----------------------------------------------------------------------
+
+MOST_EARLIER, MOST_LINES, LAST_LINE = 32, 2000, 2 ** 32 - 1
+
+
+def subject(call, reads):
+    """What it is that is asked for, and which lines. Shells are asked the same in other tests."""
+    if not reads(call.name):
+        return (call.name, call.text), (1, LAST_LINE)
+    said = json.loads(call.text)
+    first = said.pop("offset", 1)
+    last = first + said.pop("limit", MOST_LINES) - 1
+    return (call.name, str(said)), (first, last)
+
+
+def contains(p, q):
+    return p.what == q.what and p.range[0] <= q.range[0] and p.range[1] >= q.range[1]
+
+
 # ---- the fold ----------------------------------------------------------------------------------
 
 
@@ -218,7 +237,7 @@ class Fold:
                 q.points_to = None
                 self.take(q, "full", None)
             else:
-                self.take(q, "marker", b"[identical to the output of call %s, %d bytes, cut there too]"
+                self.take(q, "marker", b"[identical to the earlier output of call %s, %d bytes, cut there too]"
                           % (p.id, q.len))
         p.pointers = []
 
@@ -228,10 +247,11 @@ class Fold:
         if p.kind == "result" and p.mate and p.mate.brief is not None and not p.error:
             p.mate.done = p.mate.done or tells_success(p.text)
         if p.kind == "result" and p.mate and not p.error and self.answers(p.mate.name):
-            subject = (p.mate.name, p.mate.text)
-            if subject in self.subjects:
-                self.outdated.append(self.subjects[subject])
-            self.subjects[subject] = p
+            p.what, p.range = subject(p.mate, self.reads)
+            standing = self.subjects.setdefault(p.what, [])  # newest first
+            again = [q for q in standing[:MOST_EARLIER] if contains(p, q)]
+            self.outdated += [(q, p) for q in again]
+            self.subjects[p.what] = [p] + [q for q in standing if q not in again]
         if p.kind != "result" or not p.open:
             return
         twin = None
@@ -254,8 +274,10 @@ class Fold:
     def refer(self, p, twin):
         plain = twin.id and len(twin.id) <= MAX_REFERENCE_ID and not any(
             b <= 32 or b in b"[]" for b in twin.id)
-        if plain:
-            self.take(p, "reference", b"[identical to the output of call %s, %d bytes]" % (twin.id, p.len))
+        calls = sum(q.kind == "call" and q.id == twin.id for q in self.parts[:p.number])
+        if plain and calls == 1:
+            self.take(p, "reference", b"[identical to the earlier output of call %s, %d bytes]"
+                      % (twin.id, p.len))
             twin.stale = False
             p.points_to = twin
             twin.pointers.append(p)
@@ -270,7 +292,7 @@ class Fold:
         elif p.brief is None:
             side = self.limits["keep"] * UNIT // 2
             if p.superseded:
-                p.brief = b"[%d lines, superseded: the same call was made again later]" % lines(p.text)
+                p.brief = b"[%d lines, superseded: a later call asked for this again]" % lines(p.text)
             else:
                 p.brief = cut(p.text, side, side) if p.len >= LEAST_BRIEF else p.text
         if p.kind == "thinking" or p.saved() > 0:
@@ -286,12 +308,14 @@ class Fold:
     def age(self):
         window, waiting = self.limits["window"], []
         half = window // 2 if window < MAX_WAIT else MAX_WAIT
-        for p in self.outdated:
+        for p, by in self.outdated:
+            if by.form == "capped" and not contains(p, by):
+                continue
             if p.brief is not None or p.pointers or p.points_to or not p.open or \
                     p.form not in ("full", "capped"):
                 continue
             if self.messages() - p.message <= half or p.message >= self.requested:
-                waiting.append(p)
+                waiting.append((p, by))
                 continue
             p.superseded = True
             self.become_stale(p)

@@ -114,9 +114,13 @@ class History:
             self.put("assistant", "text", text(rng, []))
         for _ in range(rng.choice((0, 1, 1, 1, 2, 5))):
             self.ids += 1
-            ids.append(rng.choice((b"call_%d", b"call_%d", b"odd id %d")) % self.ids)
+            new = self.ids if rng.random() < 0.9 else rng.randrange(1, self.ids + 1)
+            ids.append(rng.choice((b"call_%d", b"call_%d", b"odd id %d")) % new)
             name = rng.choice([*TOOLS, *EDITS])
             said = b'{"path":"f%d.c"}' % rng.randrange(rng.choice((3, 1000)))
+            if TOOLS.get(name) and rng.random() < 0.5:
+                said = said[:-1] + rng.choice((b',"offset":%d}', b',"limit":%d}', b',"limit":40,"offset":%d}')) \
+                    % rng.choice((10, 20, 30, 2100))
             if name in EDITS:
                 said = arguments(rng, EDITS[name])
                 edits.add(ids[-1])
