@@ -308,7 +308,8 @@ typedef struct paucis_change {
     size_t part;      /* counted from 0 in the order of adding */
     const char *form; /* "full", "reference", "capped", "short", "marker", "gone" */
     const char *reason;
-    const char *text; /* the text that stands there now; NULL if the part is gone */
+    const char *text; /* the text that stands there now; NULL if the part is gone. Of a call: its
+                         arguments, an object if they were one */
     size_t text_len;
 } paucis_change;
 

@@ -8,7 +8,7 @@
 #define MESSAGE_TOKENS 8 /* framing of a message, at most */
 #define PROSE_HEAD 160   /* bytes that stay of old prose */
 #define LEAST_PROSE 400  /* bytes: shorter prose stays */
-#define LEAST_CALL 400   /* bytes: shorter arguments stay */
+#define ARGUMENT_HEAD 60 /* bytes that stay of a long string in old arguments */
 #define LAST_CAPS 3      /* times the cap of the newest results is divided by four */
 
 /* Tokens that the request has at most: real tokenizers need up to 3/8 of a token a byte on the
@@ -57,13 +57,12 @@ static paucis_err make_marker(struct fold *f, size_t part) {
 /* Arguments of calls in finished loops; the current loop's stay (FORMATS.md G9). */
 static paucis_err cut_arguments(struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
-    if (p->kind != PART_CALL || !(p->flags & FOLD_OPEN) || p->form != FORM_FULL ||
+    struct span text;
+    if (p->kind != PART_CALL || !(p->flags & FOLD_OPEN) || p->form >= FORM_MARKER ||
         p->len < LEAST_CALL || part >= f->loop)
         return PAUCIS_OK;
-    struct span text =
-        paucis__words(f->arena, "[%n bytes of arguments left out]", SPAN(""), p->len, 0);
-    if (!text.at) return PAUCIS_E_NOMEM;
-    PAUCIS_TRY(paucis__fold_sign(f, part, &text));
+    PAUCIS_TRY(paucis__fold_arguments(f, part, ARGUMENT_HEAD, 0, &text));
+    if (fold_tokens(text.len) >= fold_size(p)) return PAUCIS_OK;
     return paucis__fold_take(f, part, FORM_MARKER, text, "the budget");
 }
 

@@ -7,27 +7,18 @@
  * (write - read) * (everything). */
 #include "stable/fold.h"
 
+#include "stable/birth.h"
 #include "stable/budget.h"
-#include "stable/kind_json.h"
 #include "stable/never.h"
-#include "stable/noise.h"
-#include "stable/supersede.h"
 
 #include <string.h>
 
-#define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
-#define LEAST_BRIEF 256     /* bytes: shorter results stay as they are */
-#define MAX_REFERENCE_ID 128
+#define LEAST_BRIEF 256  /* bytes: shorter results stay as they are */
 #define MAX_WAIT 64      /* messages: superseded results wait no longer, whatever the window */
 #define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
 static int64_t rewrite_price(const struct fold *f) {
     return (int64_t)f->limits.price.write - (int64_t)f->limits.price.read;
-}
-
-static int64_t size_now(const struct fold_part *p) {
-    if (p->form == FORM_GONE) return 0;
-    return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
 }
 
 static bool is_bound(const struct fold_part *p) {
@@ -72,11 +63,11 @@ static size_t floor_leaf(const struct fold *f) {
 /* Keeps the sums right after a part's form or flags have changed. */
 static void sum_up(struct fold *f, size_t part, int64_t size_before) {
     struct fold_part *p = &f->parts.at[part];
-    int64_t again = size_now(p);
+    int64_t again = fold_size(p);
     if (p->flags & FOLD_STALE) again = fold_tokens(p->brief.len);
     if (goes_with_cut(f, p)) again = 0;
     sums_change(&f->again, part, again - p->again);
-    sums_change(&f->now, part, size_now(p) - size_before);
+    sums_change(&f->now, part, fold_size(p) - size_before);
     p->again = again;
 }
 
@@ -85,6 +76,7 @@ static void sum_up(struct fold *f, size_t part, int64_t size_before) {
 /* May this part ever take another form? */
 static bool may_be_cut(const struct fold_part *p) {
     if (!(p->flags & FOLD_OPEN)) return false;
+    if (p->kind == PART_CALL) return p->len >= LEAST_CALL;
     return p->kind == PART_RESULT || (p->kind == PART_THINKING && !(p->flags & FOLD_BOUND));
 }
 
@@ -104,7 +96,7 @@ static paucis_err add_leaf(struct fold *f, size_t part) {
 /* On bound models thinking behind a cut goes. It need not be written again then, but while the
  * model is still at it its loss counts too. */
 static int64_t thinking_gain(const struct fold *f, const struct fold_part *p, bool in_loop) {
-    int64_t size = size_now(p), lost = (int64_t)f->limits.thought * f->limits.price.write;
+    int64_t size = fold_size(p), lost = (int64_t)f->limits.thought * f->limits.price.write;
     return size * (rewrite_price(f) - (in_loop ? lost : 0));
 }
 
@@ -154,7 +146,7 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     struct fold_part *p = &f->parts.at[f->parts.count++];
     *p = *part;
     p->form = FORM_FULL;
-    p->refers = p->chain = NO_INDEX;
+    p->refers = p->chain = p->earlier = NO_INDEX;
     p->again = 0;
     p->block = f->blocks;
     f->blocks += p->kind != PART_OPAQUE;
@@ -164,11 +156,11 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     if (may_be_cut(p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(p)) PAUCIS_TRY(add_bound(f, i));
     sum_up(f, i, 0);
-    f->size += size_now(p);
-    f->raw += size_now(p);
+    f->size += fold_size(p);
+    f->raw += fold_size(p);
     if (p->role == ROLE_SYSTEM && i == f->head_parts) {
         f->head_parts++;
-        f->head += size_now(p);
+        f->head += fold_size(p);
     }
     f->messages = p->message + 1;
     return PAUCIS_OK;
@@ -190,20 +182,19 @@ static void resize(struct fold *f, size_t part, int64_t before, int64_t after) {
 /* A stale part's rent, to be added (1) or taken back (-1) for all places up to it. */
 static void pay_rent(struct fold *f, size_t part, int64_t sign) {
     const struct fold_part *p = &f->parts.at[part];
-    int64_t saved = size_now(p) - fold_tokens(p->brief.len);
+    int64_t saved = fold_size(p) - fold_tokens(p->brief.len);
     int64_t rate = (int64_t)f->limits.price.read * saved;
     gain_add(f, 0, p->leaf + 1u, sign * rate,
              sign * (rate * (1 - p->since) + rewrite_price(f) * saved));
 }
 
-/* A part is no longer stale: it was cut, or is young again. */
-static void end_rent(struct fold *f, size_t part) {
+void paucis__fold_end_rent(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     if (!(p->flags & FOLD_STALE)) return;
     pay_rent(f, part, -1);
     set_candidate(f, p->leaf, false);
     p->flags &= (uint8_t)~FOLD_STALE;
-    sum_up(f, part, size_now(p));
+    sum_up(f, part, fold_size(p));
 }
 
 /* References to a text that is whole no more: old ones say so, in the window the text is back. */
@@ -218,9 +209,9 @@ static paucis_err retell(struct fold *f, size_t part) {
             PAUCIS_TRY(paucis__fold_take(f, i, FORM_FULL, SPAN(""), reason));
             continue;
         }
-        struct span text =
-            paucis__words(f->arena, "[identical to the output of call %i, %n bytes, cut there too]",
-                          f->parts.at[part].id, f->parts.at[i].len, 0);
+        struct span text = paucis__words(
+            f->arena, "[identical to the earlier output of call %i, %n bytes, cut there too]",
+            f->parts.at[part].id, f->parts.at[i].len, 0);
         if (!text.at) return PAUCIS_E_NOMEM;
         PAUCIS_TRY(paucis__fold_take(f, i, FORM_MARKER, text, reason));
     }
@@ -233,192 +224,17 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
-    end_rent(f, part);
+    paucis__fold_end_rent(f, part);
     if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
-    int64_t before = size_now(p);
+    int64_t before = fold_size(p);
     p->form = (uint8_t)form;
     p->now = text;
     p->reason = reason;
-    resize(f, part, before, size_now(p));
+    resize(f, part, before, fold_size(p));
     sum_up(f, part, before);
     f->changed.at[f->changed.count++] = (uint32_t)part;
     return PAUCIS_OK;
-}
-
-/* ---- being born ---------------------------------------------------------------------------- */
-
-static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
-    for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
-        struct fold_seen *s = &f->seen[i];
-        if (s->part == NO_INDEX) return s;
-        if (s->hash == hash && s->key.len == key.len && !memcmp(s->key.at, key.at, key.len))
-            return s;
-    }
-}
-
-static paucis_err seen_room(struct fold *f) {
-    if (2 * (f->seen_count + 1) <= f->seen_size) return PAUCIS_OK;
-    struct fold old = *f;
-    size_t size = f->seen_size ? 2 * f->seen_size : 64;
-    struct fold_seen *seen = paucis__mem_resize(f->mem, NULL, 0, size * sizeof *seen);
-    if (!seen) return PAUCIS_E_NOMEM;
-    for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
-    f->seen = seen;
-    f->seen_size = size;
-    for (size_t i = 0; i < old.seen_size; i++)
-        if (old.seen[i].part != NO_INDEX)
-            *seen_slot(f, old.seen[i].hash, old.seen[i].key) = old.seen[i];
-    paucis__mem_resize(f->mem, old.seen, old.seen_size * sizeof *seen, 0);
-    return PAUCIS_OK;
-}
-
-/* The part that has this text and stands whole, or NO_INDEX; from now on it is `part` then. */
-static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
-    struct span key;
-    *twin = NO_INDEX;
-    PAUCIS_TRY(f->source.key(f->source.ud, part, &key));
-    PAUCIS_TRY(seen_room(f));
-    uint64_t hash = hash_bytes(key, f->forms.seed);
-    struct fold_seen *s = seen_slot(f, hash, key);
-    if (s->part != NO_INDEX && f->parts.at[s->part].form == FORM_FULL) {
-        *twin = s->part;
-        return PAUCIS_OK;
-    }
-    f->seen_count += s->part == NO_INDEX;
-    *s = (struct fold_seen){hash, key, (uint32_t)part};
-    return PAUCIS_OK;
-}
-
-/* An id that a reader can tell from the words around it. */
-static bool is_plain_id(struct span id) {
-    for (size_t i = 0; i < id.len; i++)
-        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
-    return id.len && id.len <= MAX_REFERENCE_ID;
-}
-
-static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
-    struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
-    if (!is_plain_id(t->id)) return PAUCIS_OK;
-    struct span text =
-        paucis__words(f->arena, "[identical to the output of call %i, %n bytes]", t->id, p->len, 0);
-    if (!text.at) return PAUCIS_E_NOMEM;
-    PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
-    end_rent(f, twin); /* a text is as young as the newest part that points to it */
-    p->chain = t->refers;
-    p->refers = twin;
-    t->refers = (uint32_t)part;
-    return PAUCIS_OK;
-}
-
-/* Noise goes from what a program has printed. In a file every byte may be meant. */
-static paucis_err clean(struct fold *f, struct fold_part *p) {
-    p->cleaned = true;
-    if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
-    char *copy = paucis__arena_alloc(f->arena, p->text.len);
-    if (!copy) return PAUCIS_E_NOMEM;
-    p->text = span_of(copy, paucis__strip_noise(p->text, copy));
-    return PAUCIS_OK;
-}
-
-paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
-    struct fold_part *p = &f->parts.at[part];
-    bool is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN);
-    if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
-    if (is_result && !p->cleaned) PAUCIS_TRY(clean(f, p));
-    *out = (struct form_text){.text = p->text,
-                              .part = part,
-                              .is_result = is_result,
-                              .failed = p->flags & FOLD_ERROR,
-                              .tool = p->tool};
-    return PAUCIS_OK;
-}
-
-static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
-    return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
-}
-
-static size_t len_now(const struct fold_part *p) {
-    return p->form == FORM_FULL ? p->len : p->now.len;
-}
-
-/* The first shortened text of a conversation tells how to read the others, if it has the room. */
-static paucis_err add_legend(struct fold *f, size_t part, struct span *text) {
-    const char *legend = f->forms.kind->legend;
-    size_t n = legend ? strlen(legend) : 0;
-    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
-    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
-    char *copy = paucis__arena_alloc(f->arena, n + text->len);
-    if (!copy) return PAUCIS_E_NOMEM;
-    memcpy(copy, legend, n);
-    memcpy(copy + n, text->at, text->len);
-    *text = span_of(copy, n + text->len);
-    f->told = true;
-    return PAUCIS_OK;
-}
-
-paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
-    struct form_text t;
-    struct span capped;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
-    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
-    if (fold_tokens(capped.len) >= size_now(&f->parts.at[part])) return PAUCIS_OK;
-    PAUCIS_TRY(add_legend(f, part, &capped));
-    return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
-}
-
-/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
- * next page, or what a process has printed since. */
-static bool answers_again(const struct fold_part *p) {
-    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT;
-}
-
-/* A new result may make an earlier one out of date. */
-static paucis_err outdate(struct fold *f, size_t part) {
-    const struct fold_part *p = &f->parts.at[part];
-    size_t older;
-    if (!answers_again(p)) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__supersede(&f->subjects, f->parts.at[p->mate].subject, part, &older));
-    if (older == SIZE_MAX || !VEC_ROOM(f->mem, f->outdated, 1))
-        return older == SIZE_MAX ? PAUCIS_OK : PAUCIS_E_NOMEM;
-    f->outdated.at[f->outdated.count++] = (uint32_t)older;
-    return PAUCIS_OK;
-}
-
-/* Shows a new text to the forms, and a call to the table of tools. *t: the text, if it was asked
- * for at all. */
-static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
-    struct fold_part *p = &f->parts.at[part];
-    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
-        return PAUCIS_OK;
-    if (p->kind == PART_RESULT && p->mate < part) {
-        p->tool = f->parts.at[p->mate].tool;
-        PAUCIS_TRY(outdate(f, part));
-    }
-    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, t));
-    if (p->kind == PART_CALL) {
-        p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
-        p->subject = paucis__subject_of(p->name, t->text);
-    }
-    return f->forms.kind->born ? f->forms.kind->born(&f->forms, t) : PAUCIS_OK;
-}
-
-static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
-    struct fold_part *p = &f->parts.at[part];
-    struct form_text t = {0};
-    PAUCIS_TRY(show(f, part, &t));
-    if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
-    uint32_t twin = NO_INDEX;
-    if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
-    if (quiet) return PAUCIS_OK;
-    if (twin != NO_INDEX) return refer(f, part, twin);
-    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (t.text.len < p->len)
-        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
-    uint64_t most = cap_of(f, p);
-    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 
 /* ---- growing stale ------------------------------------------------------------------------- */
@@ -427,27 +243,8 @@ static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
 }
 
-paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
-    char name[PAUCIS_MAX_HANDLE];
-    struct form_text t;
-    if (!f->limits.handle || !text->at) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
-    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
-    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
-                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
-    bool newline = text->len && text->at[text->len - 1] != '\n';
-    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
-    if (!note.at || !copy) return PAUCIS_E_NOMEM;
-    memcpy(copy, text->at, text->len);
-    if (newline) copy[text->len] = '\n';
-    memcpy(copy + text->len + newline, note.at, note.len);
-    if (n) *text = span_of(copy, text->len + newline + note.len);
-    return PAUCIS_OK;
-}
-
 static struct span superseded_text(struct fold *f, struct span text) {
-    return paucis__words(f->arena, "[%n lines, superseded: the same call was made again later]",
+    return paucis__words(f->arena, "[%n lines, superseded: a later call asked for this again]",
                          SPAN(""), paucis__form_lines(text), 0);
 }
 
@@ -464,7 +261,7 @@ static paucis_err fix_brief(struct fold *f, size_t part, bool *shorter) {
         PAUCIS_TRY(f->forms.kind->brief(&f->forms, &t, &p->brief));
     if (!p->brief.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_sign(f, part, &p->brief));
-    *shorter = fold_tokens(p->brief.len) < size_now(p);
+    *shorter = fold_tokens(p->brief.len) < fold_size(p);
     return stays(f, *shorter ? p->brief : p->form == FORM_FULL ? t.text : p->now);
 }
 
@@ -474,8 +271,8 @@ static paucis_err become_stale(struct fold *f, size_t part) {
     if (p->form == FORM_GONE || (p->flags & FOLD_STALE)) return PAUCIS_OK;
     if (p->kind == PART_THINKING)
         p->brief = SPAN("");
-    else if (p->brief.at) /* it was stale before, and is only as short as it was to be then */
-        shorter = fold_tokens(p->brief.len) < size_now(p);
+    else if (p->brief.at) /* a call, or stale before and only as short as it was to be then */
+        shorter = fold_tokens(p->brief.len) < fold_size(p);
     else
         PAUCIS_TRY(fix_brief(f, part, &shorter));
     if (!shorter) return PAUCIS_OK;
@@ -483,7 +280,7 @@ static paucis_err become_stale(struct fold *f, size_t part) {
     p->since = f->turn;
     pay_rent(f, part, 1);
     set_candidate(f, p->leaf, true);
-    sum_up(f, part, size_now(p));
+    sum_up(f, part, fold_size(p));
     return PAUCIS_OK;
 }
 
@@ -499,19 +296,27 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
+/* Was all that the old result shows shown again? Where more was asked for, the cap may have cut
+ * just that. */
+static bool stands_in_full(const struct fold *f, struct fold_outdated o) {
+    const struct fold_part *old = &f->parts.at[o.part], *new = &f->parts.at[o.by];
+    return new->form != FORM_CAPPED ||
+           subject_has(&f->parts.at[old->mate].subject, &f->parts.at[new->mate].subject);
+}
+
 /* Superseded results are stale at half the age of others, unless another result is the same text.
  * Not at once: a model may still be at work on what it has just read. */
 static paucis_err age_outdated(struct fold *f) {
     size_t waiting = 0;
     for (size_t i = 0; i < f->outdated.count; i++) {
-        size_t part = f->outdated.at[i];
+        size_t part = f->outdated.at[i].part;
         struct fold_part *p = &f->parts.at[part];
         bool fixed = p->brief.at || p->refers != NO_INDEX || !(p->flags & FOLD_OPEN) ||
                      (p->form != FORM_FULL && p->form != FORM_CAPPED);
-        if (fixed) continue;
+        if (fixed || !stands_in_full(f, f->outdated.at[i])) continue;
         uint64_t half = f->limits.window < MAX_WAIT ? f->limits.window / 2 : MAX_WAIT;
         if (f->messages - p->message <= half || p->message >= f->requested) {
-            f->outdated.at[waiting++] = (uint32_t)part;
+            f->outdated.at[waiting++] = f->outdated.at[i];
             continue;
         }
         p->flags |= FOLD_SUPERSEDED;
@@ -529,11 +334,11 @@ static paucis_err age(struct fold *f) {
         const struct fold_part *p = &f->parts.at[f->aged];
         if (p->kind == PART_RESULT && (p->flags & FOLD_OPEN)) PAUCIS_TRY(grow_old(f, f->aged));
     }
-    for (; f->aged_thinking < f->loop && f->parts.at[f->aged_thinking].message < old;
-         f->aged_thinking++) {
-        const struct fold_part *p = &f->parts.at[f->aged_thinking];
-        if (p->kind == PART_THINKING && may_be_cut(p))
-            PAUCIS_TRY(become_stale(f, f->aged_thinking));
+    for (; f->aged_replies < f->loop && f->parts.at[f->aged_replies].message < old;
+         f->aged_replies++) {
+        const struct fold_part *p = &f->parts.at[f->aged_replies];
+        bool ends = p->kind == PART_THINKING || (p->kind == PART_CALL && (p->flags & FOLD_DONE));
+        if (ends && may_be_cut(p)) PAUCIS_TRY(become_stale(f, f->aged_replies));
     }
     return PAUCIS_OK;
 }
@@ -545,14 +350,14 @@ static void recede(struct fold *f) {
         if (f->blocks - p->block <= f->limits.price.lookback) break;
         if (leaves_to(f, f->deep) > p->leaf)
             gain_add(f, p->leaf, p->leaf + 1u, 0, rewrite_price(f) * (f->head - f->deep_size));
-        f->deep_size += size_now(p);
+        f->deep_size += fold_size(p);
     }
 }
 
 /* ---- cutting ------------------------------------------------------------------------------- */
 
 static int64_t rent_paid(const struct fold *f, const struct fold_part *p) {
-    int64_t saved = size_now(p) - fold_tokens(p->brief.len);
+    int64_t saved = fold_size(p) - fold_tokens(p->brief.len);
     return (int64_t)f->limits.price.read * saved * (f->turn - p->since + 1);
 }
 
@@ -561,10 +366,12 @@ static paucis_err shorten(struct fold *f, size_t part) {
     f->cut.rent += rent_paid(f, p);
     enum form form = p->kind == PART_THINKING ? FORM_GONE : FORM_SHORT;
     const char *reason = p->kind == PART_THINKING     ? "thinking of a finished turn"
+                         : p->kind == PART_CALL       ? "arguments of a finished edit"
                          : p->flags & FOLD_SUPERSEDED ? "superseded"
                                                       : "older than the window";
     struct span text = p->brief;
-    if (form == FORM_SHORT && !(p->flags & FOLD_SUPERSEDED)) PAUCIS_TRY(add_legend(f, part, &text));
+    if (p->kind == PART_RESULT && !(p->flags & FOLD_SUPERSEDED))
+        PAUCIS_TRY(paucis__birth_legend(f, part, &text));
     return paucis__fold_take(f, part, form, text, reason);
 }
 
@@ -664,7 +471,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
         const struct fold_part *p = &f->parts.at[f->leaves.at[i]];
         if (!is_candidate(f, i)) continue;
         cut.rent += rent_paid(f, p);
-        cut.saved += size_now(p) - fold_tokens(p->brief.len);
+        cut.saved += fold_size(p) - fold_tokens(p->brief.len);
     }
     cut.price = cut.rent - (gain - rewrite_price(f) * f->size);
     return cut;
@@ -679,7 +486,7 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
     size_t fresh = f->born;
-    for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(be_born(f, f->born, quiet));
+    for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(paucis__birth(f, f->born, quiet));
     recede(f);
     PAUCIS_TRY(age(f));
     int64_t found = f->last_size, before = f->size; /* found: by the cache */
@@ -701,10 +508,10 @@ void paucis__fold_clear(struct fold *f) {
     f->past.good = false;
     f->parts.count = f->leaves.count = f->candidates.count = f->changed.count = f->thoughts.count =
         0;
-    for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
+    paucis__births_clear(f);
     paucis__rent_free(&f->rent);
     if (f->forms.state) f->forms.kind->clear(&f->forms);
-    f->seen_count = f->born = f->aged = f->aged_thinking = f->deep = f->loop = 0;
+    f->born = f->aged = f->aged_replies = f->deep = f->loop = 0;
     f->floor = f->hard_floor = f->head_parts = 0;
     f->blocks = 0;
     f->deep_size = f->turn = f->size = f->head = f->raw = 0;
@@ -718,6 +525,7 @@ void paucis__fold_clear(struct fold *f) {
     f->outdated.count = 0;
     f->told = false;
     paucis__items_clear(&f->subjects);
+    paucis__items_clear(&f->ids);
     memset(f->stage, 0, sizeof f->stage);
     f->dropped_steps = f->dropped_messages = f->carrier = 0;
 }
@@ -731,12 +539,12 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
     paucis__items_free(&f->subjects);
+    paucis__items_free(&f->ids);
     VEC_FREE(f->mem, f->cuts);
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);
     VEC_FREE(f->mem, f->thoughts);
     VEC_FREE(f->mem, f->past.keys);
-    paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
-    f->seen = NULL;
-    f->seen_size = 0;
+    paucis__arguments_free(&f->arguments, f->mem);
+    paucis__births_free(f);
 }

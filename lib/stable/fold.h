@@ -12,11 +12,13 @@
 #ifndef PAUCIS_FOLD_H
 #define PAUCIS_FOLD_H
 
+#include "stable/arguments.h"
 #include "stable/form.h"
 #include "stable/items.h"
 #include "stable/past.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
+#include "stable/supersede.h"
 #include "view/view.h"
 
 enum form { FORM_FULL, FORM_REFERENCE, FORM_CAPPED, FORM_SHORT, FORM_MARKER, FORM_GONE };
@@ -28,6 +30,7 @@ enum fold_flags {
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
     FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
+    FOLD_DONE = 64,      /* a write or edit whose result says that it was made */
 };
 
 struct fold_part {
@@ -39,11 +42,12 @@ struct fold_part {
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
     uint32_t chain;  /* reference: the one before it that points to the same part */
-    uint64_t subject; /* a call: its name and arguments */
-    int64_t since;    /* the turn since which it pays rent */
-    int64_t again;    /* tokens of it that a cut before it would write again */
-    size_t len;       /* bytes of text it came with */
-    struct span text; /* that text, at == NULL until somebody has asked for it */
+    uint32_t earlier; /* result: the one before it on the same subject; NO_INDEX if there is none */
+    struct subject subject; /* of a call: what it asks for */
+    int64_t since;          /* the turn since which it pays rent */
+    int64_t again;          /* tokens of it that a cut before it would write again */
+    size_t len;             /* bytes of text it came with */
+    struct span text;       /* that text, at == NULL until somebody has asked for it */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -83,6 +87,12 @@ struct fold_cut {
     bool forced;         /* by the budget */
 };
 
+#define LEAST_CALL 400 /* bytes: shorter arguments stay */
+
+struct fold_outdated { /* a result, and the one that supersedes it */
+    uint32_t part, by;
+};
+
 struct fold_seen { /* a result by its text */
     uint64_t hash;
     struct span key;
@@ -100,19 +110,22 @@ struct fold {
     struct fold_limits limits;
     struct forms forms;
     VEC(struct fold_part) parts;
-    VEC(uint32_t) leaves;     /* parts that may be cut, by leaf */
-    VEC(uint64_t) candidates; /* a bit for each leaf: stale and not cut */
-    VEC(uint32_t) changed;    /* parts whose form changed at the last request */
-    VEC(uint32_t) outdated;   /* superseded since the last request */
-    struct item_set subjects; /* the last result of each call */
-    VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
+    VEC(uint32_t) leaves;               /* parts that may be cut, by leaf */
+    VEC(uint64_t) candidates;           /* a bit for each leaf: stale and not cut */
+    VEC(uint32_t) changed;              /* parts whose form changed at the last request */
+    VEC(struct fold_outdated) outdated; /* not old enough yet to go for it */
+    struct item_set subjects;           /* the newest result on each subject, plus 1 */
+    struct item_set ids;                /* of calls: how many have it */
+    VEC(uint32_t) thoughts;             /* bound thinking that stands and could go */
     struct rent rent;
+    struct arguments arguments; /* of the call that is being shortened */
     struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
     struct fold_seen *seen; /* results that stand whole, by their text */
     size_t seen_count, seen_size;
 
     size_t born;                  /* parts before this have been sent */
-    size_t aged, aged_thinking;   /* parts before this have been looked at for their age */
+    size_t aged, aged_replies;    /* parts before this have been looked at for their age: results;
+                                     thinking and calls, in finished loops */
     uint32_t blocks;              /* in all */
     size_t deep;                  /* parts before this are out of a breakpoint's reach ... */
     int64_t deep_size;            /* ... and so large */
@@ -148,7 +161,7 @@ struct fold_cut paucis__fold_outlook(struct fold *f);
 void paucis__fold_clear(struct fold *f); /* for the next conversation; keeps memory */
 void paucis__fold_free(struct fold *f);
 
-/* ---- used by budget.c ---------------------------------------------------------------------- */
+/* ---- used by birth.c and budget.c ------------------------------------------------------------ */
 
 struct form_text;
 /* A part's text with what forms want to know of it. */
@@ -157,12 +170,25 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
 paucis_err paucis__fold_shorten(struct fold *f, size_t part);
 /* A new result is cut to about so many bytes. */
 paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes);
+/* The arguments of a call in a shorter form, see arguments.h; *out: they themselves if there is
+ * none. */
+paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,
+                                  struct span *out);
 /* Adds to a shortened text the handle of the whole one, if there are handles. */
 paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text);
 /* A part takes another form. */
 paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct span text,
                              const char *reason);
 
+/* A part is no longer stale: it was cut, or is young again. */
+void paucis__fold_end_rent(struct fold *f, size_t part);
+
 static inline int64_t fold_tokens(size_t bytes) { return (int64_t)((bytes + 3) / 4); }
+
+/* Tokens of a part as it stands. */
+static inline int64_t fold_size(const struct fold_part *p) {
+    if (p->form == FORM_GONE) return 0;
+    return fold_tokens(p->form == FORM_FULL ? p->len : p->now.len);
+}
 
 #endif

@@ -54,8 +54,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     f->forms.mem = f->mem;
     f->forms.arena = f->arena;
     f->forms.keep = keep;
-    f->rent.mem = f->subjects.mem = f->mem;
-    f->subjects.seed = f->forms.seed;
+    f->rent.mem = f->subjects.mem = f->ids.mem = f->mem;
+    f->subjects.seed = f->ids.seed = f->forms.seed;
     f->limits = (struct fold_limits){
         .price = *s->price,
         .window = o[STABLE_WINDOW],
@@ -217,6 +217,8 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
         err = drop_step(v, why, part);
     else if (p->form == FORM_GONE)
         err = paucis__edit_drop(v, why, part);
+    else if (p->form != FORM_FULL && p->kind == PART_CALL)
+        err = paucis__edit_arguments(v, why, part, p->now);
     else if (p->form != FORM_FULL)
         err = paucis__edit_refer(v, why, part, p->now,
                                  p->form == FORM_REFERENCE ? p->refers : NO_INDEX);

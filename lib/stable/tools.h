@@ -16,7 +16,8 @@ enum tool {
     TOOL_EDIT,
     TOOL_RUN,
     TOOL_TEST,
-    TOOL_STATUS
+    TOOL_STATUS,
+    TOOL_PAGE /* reads a file, from where the call before it stopped: never the same again */
 };
 
 /* name: the tool's; arguments: their JSON as it stands, or plain text. */

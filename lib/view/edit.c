@@ -64,34 +64,46 @@ static int64_t cost_now(const struct view *v, const struct part *p) {
     return cost;
 }
 
-static int64_t cost_new(const struct part *p, struct span text) {
+static int64_t cost_new(const struct part *p, struct span text, bool object) {
     size_t n = paucis__json_quote(text, NULL);
     /* a note in an object: its braces and key, and its escapes escaped once more */
-    return (int64_t)(p->flags & PART_OBJECT ? 2 * n + 20 : n);
+    return (int64_t)(p->flags & PART_OBJECT && !object ? 2 * n + 20 : n);
 }
 
-paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struct span text,
-                              size_t refers) {
+static paucis_err edit_text(struct view *v, struct why why, size_t part, struct span text,
+                            size_t refers, bool object) {
     struct part *p = view_part(v, part);
     if (!(p->flags & PART_MAY_REPLACE) || (p->flags & PART_DROPPED) || !p->nslots ||
         !message_is_open(v, p->message))
         return PAUCIS_E_INVARIANT;
     if (v->ruled && (is_blank(text) || (p->kind == PART_CALL && in_loop(v, p->message))))
         return PAUCIS_E_INVARIANT;
-    int64_t room = v->no_grow ? cost_now(v, p) - cost_new(p, text) : 0;
+    int64_t room = v->no_grow ? cost_now(v, p) - cost_new(p, text, object) : 0;
     if (v->room + room < 0) return PAUCIS_E_INVARIANT;
     struct edit *e = edit_add(v, why, EDIT_REPLACE, p->message, part, room);
     if (!e) return PAUCIS_E_NOMEM;
     e->after = text.len;
     e->text = text;
+    e->object = object;
     e->refers = (uint32_t)refers;
     e->prior = p->edit;
     p->edit = (uint32_t)(v->edits.count - 1);
     return PAUCIS_OK;
 }
 
+paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struct span text,
+                              size_t refers) {
+    return edit_text(v, why, part, text, refers, false);
+}
+
+paucis_err paucis__edit_arguments(struct view *v, struct why why, size_t part, struct span text) {
+    size_t i = 0;
+    while (i < text.len && memchr(" \t\r\n", text.at[i], 4)) i++;
+    return edit_text(v, why, part, text, NO_INDEX, i < text.len && text.at[i] == '{');
+}
+
 paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, struct span text) {
-    return paucis__edit_refer(v, why, part, text, NO_INDEX);
+    return edit_text(v, why, part, text, NO_INDEX, false);
 }
 
 void paucis__edit_spell(struct view *v, size_t part, struct span quoted) {

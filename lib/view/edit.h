@@ -25,6 +25,9 @@ paucis_err paucis__edit_replace(struct view *v, struct why why, size_t part, str
 paucis_err paucis__edit_refer(struct view *v, struct why why, size_t part, struct span text,
                               size_t refers);
 
+/* The same for a call: if the text is the spelling of an object, that object is its arguments. */
+paucis_err paucis__edit_arguments(struct view *v, struct why why, size_t part, struct span text);
+
 /* Tells how JSON spells the text that the part has now, which saves the writer to find out. */
 void paucis__edit_spell(struct view *v, size_t part, struct span quoted);
 

@@ -91,6 +91,7 @@ struct edit { /* one change, see edit.h */
     uint32_t prior; /* replace: the edit before it on this part; insert: the message ahead */
     int64_t room;   /* bytes of JSON it saves; only reckoned where v->no_grow asks */
     bool undone;    /* the part has its own text back */
+    bool object;    /* call: the text is the object itself, not a note for one */
 };
 
 struct view {

@@ -2,7 +2,8 @@
  *
  *   another text      the inside of the string; if the text stood in several blocks, the first
  *                     takes it and the others go (or, where they cannot go, become empty)
- *   other arguments   {"_note":"the text"}, as an object or as a string that holds one
+ *   other arguments   an object that the edit gives, or {"_note":"the text"}; as an object or as a
+ *                     string that holds one
  *   a part, message   the array element with one comma
  *   a new message     the format's template with one comma
  *
@@ -82,9 +83,11 @@ static struct span writer_note(struct writer *w, struct span text) {
 
 static void writer_replace(struct writer *w, const struct part *p) {
     const struct view *v = w->v;
-    struct span text = v->edits.at[p->edit].text, quoted = v->edits.at[p->edit].quoted;
-    if (p->flags & PART_OBJECT) text = writer_note(w, text);
-    if ((p->flags & PART_OBJECT) || !quoted.at) quoted = writer_quoted(w, text);
+    const struct edit *e = &v->edits.at[p->edit];
+    struct span text = e->text, quoted = e->quoted;
+    bool note = (p->flags & PART_OBJECT) && !e->object;
+    if (note) text = writer_note(w, text);
+    if (note || !quoted.at) quoted = writer_quoted(w, text);
     size_t gone = 0; /* nodes before this one have gone with an element */
     for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
         const struct slot *s = &v->slots.at[i];

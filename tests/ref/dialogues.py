@@ -1,5 +1,7 @@
 """Generated conversations that are valid in every wire format, made with the model of convert.py: tool
 loops with parallel calls, thinking, media, failed calls, repeated results and arguments."""
+import json
+
 from convert import WRITERS, Conversation, encode, fit_ids
 
 FORMATS = [name for name in WRITERS if name != "neutral"]  # neutral has no rules to break
@@ -23,6 +25,21 @@ def result(rng, pool):
     return parts
 
 
+WRITES = ("edit", "apply_patch")
+MADE = ("The file src/a.c has been updated.", "Success. Updated the following files:\nM src/a.c\n",
+        "String to replace not found in file.")
+
+
+def written(rng, name):
+    """The arguments of a call that writes."""
+    line = rng.choice(("+int depth = 0;\n", '+"quoted" \\ €uro \U0001f600\n', "+no line end at all "))
+    if name == "apply_patch":
+        return "*** Begin Patch\n*** Update File: src/a.c\n" + line * rng.choice((3, 40, 400))
+    return json.dumps({"path": "src/a.c", "old_string": line * rng.choice((1, 12, 60)),
+                       "new_string": line * rng.choice((1, 30, 300)), "all": False},
+                      ensure_ascii=rng.random() < 0.5)
+
+
 def dialogue(rng):
     conv = Conversation(rng.choice(MODELS))
     pool = [LONG, LONG.replace("line", "Zeile"), "x" * 300, "ok", text(rng, "found")]
@@ -37,13 +54,17 @@ def dialogue(rng):
                 conv.act(("thinking", "let me think " * rng.randrange(1, 20), "c2ln"))
             if rng.random() < 0.5:
                 conv.act(("text", text(rng, "I look")))
-            ids = []
+            ids, edits = [], []
             for _ in range(rng.choice((1, 1, 1, 2, 4))):
                 number += 1
                 ids.append(f"call_{number}")
-                conv.act(("call", ids[-1], rng.choice(("read", "bash")), rng.choice(arguments), False))
+                name = rng.choice(("read", "bash", "read", "bash", "edit", "apply_patch"))
+                said = written(rng, name) if name in WRITES else rng.choice(arguments)
+                edits += ids[-1:] if name in WRITES else []
+                conv.act(("call", ids[-1], name, said, name == "apply_patch"))
             for i in rng.sample(ids, len(ids)):
-                conv.answer(i, result(rng, pool), error=rng.random() < 0.1)
+                made = [("text", rng.choice(MADE))] if i in edits else result(rng, pool)
+                conv.answer(i, made, error=rng.random() < 0.1)
         if rng.random() < 0.7:
             if thinks and rng.random() < 0.5:
                 conv.act(("thinking", "done", "c2ln"))

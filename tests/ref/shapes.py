@@ -68,6 +68,13 @@ def thinking(n):
     return body(loop(n, lines, thinking="let me think about this " * 9, user=lambda i: i % 3 == 2 and "go on"))
 
 
+def edits(n):
+    """Every call writes, and a user speaks now and then."""
+    return body(loop(n, lambda i: f"The file src/file_{i}.c has been updated.",
+                     lambda i: {"path": f"src/file_{i}.c", "old_string": lines(i, 8), "new_string": lines(i, 80)},
+                     "Edit", user=lambda i: i % 6 == 5 and "go on"))
+
+
 def one_message(n):
     """n results in one message."""
     calls = [{"type": "tool_use", "id": f"t{i}", "name": "Read", "input": {"path": f"f{i}"}} for i in range(n)]
@@ -105,8 +112,8 @@ def many_lines(n):
 
 
 SHAPES = {f.__name__: f for f in (
-    ordinary, identical, same_call, same_lines, tiny, pairs, users, bound, bound_users, thinking, one_message,
-    one_message_same, huge_line, huge_word, many_lines)}
+    ordinary, identical, same_call, same_lines, tiny, pairs, users, bound, bound_users, thinking, edits,
+    one_message, one_message_same, huge_line, huge_word, many_lines)}
 
 
 def write(name, n):

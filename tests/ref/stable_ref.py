@@ -3,9 +3,17 @@
 Written from DESIGN.md section 7 and the constants of lib/stable. At every request all places of a cut are
 looked at one by one; sizes are added up anew each time. The library must come to the same decisions.
 """
+import json
+import re
+
 LEAST_REFERENCE = LEAST_BRIEF = 256
 MAX_REFERENCE_ID, MAX_WAIT, ANY_RISK = 128, 64, 1000000
 LEAST_GAIN, UNIT = 64, 16
+LEAST_CALL, LEAST_CUT, WRITTEN_HEAD, REPLACED_HEAD = 400, 160, 3072, 60
+REPLACED = ("old_string", "old_str", "old_text", "oldText", "old_content", "oldString")
+GOOD = re.compile(rb"(?<![a-z])(success|updated|created|edited|written|wrote|replaced|applied|saved|inserted|"
+                  rb"modified)", re.I)
+BAD = re.compile(rb"(?<![a-z])(not |no |cannot|unable|reject|denied|abort|invalid|(did|does|is|was|could)n')", re.I)
 
 
 def tokens(n):
@@ -42,6 +50,85 @@ def cut(text, head, tail):
     return made if len(made) + LEAST_GAIN <= len(text) else text
 
 
+# ---- arguments ---------------------------------------------------------------------------------
+
+
+CHARS = re.compile(r"\\u[dD][89abAB]..\\u....|\\u....|\\.|[^\\]", re.S)  # of the inside of a JSON string
+
+
+def cut_string(inner, head, quoted=True):
+    """The inside of a string as it is spelled, or plain text, cut to its head."""
+    chars = CHARS.findall(inner) if quoted else list(inner)
+    sizes = [len(c.encode(errors="surrogatepass")) for c in chars]
+    at = kept = 0
+    line = None
+    while kept < len(chars) and at + sizes[kept] <= head:
+        at += sizes[kept]
+        kept += 1
+        if chars[kept - 1] in ("\\n", "\n"):
+            line = (kept, at)
+    if line and 2 * line[1] >= head:
+        kept, at = line
+    gone = "".join(chars[kept:])
+    if sum(sizes[kept:]) <= LEAST_CUT:
+        return inner
+    said = json.loads('"' + gone + '"') if quoted else gone
+    count = said.count("\n") + (not said.endswith("\n"))
+    size = len(said.encode(errors="surrogatepass"))
+    return "".join(chars[:kept]) + f"[... {count} lines, {size} bytes left out]"
+
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?', re.S)
+
+
+def cut_arguments(text):
+    """Every string that is not a key, cut where it stands."""
+    key = None
+
+    def each(match):
+        nonlocal key
+        inner, colon = match.groups()
+        if colon:
+            key = json.loads('"' + inner + '"')
+            return match[0]
+        head = REPLACED_HEAD if key in REPLACED else WRITTEN_HEAD
+        key = None
+        return '"' + cut_string(inner, head) + '"'
+
+    if not text.startswith(b"{"):
+        return cut_string(text.decode(), WRITTEN_HEAD, False).encode()
+    return STRING.sub(each, text.decode()).encode()
+
+
+def tells_success(text):
+    """No failures of other kinds come in these tests."""
+    for line in text.split(b"\n")[:8]:
+        if re.search(rb"\b(error|failed)\b", line, re.I):
+            return False
+        if GOOD.search(line):
+            return not BAD.search(line)
+    return False
+
+
+# ---- what a call asks for ----------------------------------------------------------------------
+
+MOST_EARLIER, MOST_LINES, LAST_LINE = 32, 2000, 2 ** 32 - 1
+
+
+def subject(call, reads):
+    """What it is that is asked for, and which lines. Shells are asked the same in other tests."""
+    if not reads(call.name):
+        return (call.name, call.text), (1, LAST_LINE)
+    said = json.loads(call.text)
+    first = said.pop("offset", 1)
+    last = first + said.pop("limit", MOST_LINES) - 1
+    return (call.name, str(said)), (first, last)
+
+
+def contains(p, q):
+    return p.what == q.what and p.range[0] <= q.range[0] and p.range[1] >= q.range[1]
+
+
 # ---- the fold ----------------------------------------------------------------------------------
 
 
@@ -53,7 +140,7 @@ class Part:
         self.len = 0 if self.kind in ("media", "opaque") else len(self.text)
         self.open, self.error = not given["flags"] & 1, bool(given["flags"] & 2)
         self.form, self.now, self.brief = "full", None, None
-        self.stale = self.superseded = False
+        self.stale = self.superseded = self.done = False
         self.since = 0
         self.mate = self.points_to = None
         self.pointers = []  # references to this text, oldest first
@@ -69,12 +156,13 @@ class Part:
 
 class Fold:
     """limits: read, write, match, lookback, gate, window, keep, cap, cap_read, attach, stop, risk, thought,
-    cuts, bound; reads(name) says if a call reads a file, answers(name) if it gives the same again."""
+    cuts, bound; reads(name) says if a call reads a file, edits(name) if it writes one, answers(name) if it
+    gives the same again."""
 
-    def __init__(self, limits, reads, answers):
-        self.limits, self.reads, self.answers = limits, reads, answers
+    def __init__(self, limits, reads, answers, edits=lambda name: False):
+        self.limits, self.reads, self.answers, self.edits = limits, reads, answers, edits
         self.parts, self.calls, self.seen, self.subjects, self.outdated = [], {}, {}, {}, []
-        self.born = self.requested = self.turn = self.aged = self.aged_thinking = 0
+        self.born = self.requested = self.turn = self.aged = self.aged_replies = 0
         self.loop, self.loop_first = 0, None
         self.bill = self.bill_of_none = self.last_size = self.last_raw = 0
         self.changed, self.cut_message = {}, None
@@ -149,16 +237,21 @@ class Fold:
                 q.points_to = None
                 self.take(q, "full", None)
             else:
-                self.take(q, "marker", b"[identical to the output of call %s, %d bytes, cut there too]"
+                self.take(q, "marker", b"[identical to the earlier output of call %s, %d bytes, cut there too]"
                           % (p.id, q.len))
         p.pointers = []
 
     def be_born(self, p, quiet):
+        if p.kind == "call" and p.open and p.len >= LEAST_CALL and self.edits(p.name):
+            p.brief = cut_arguments(p.text)
+        if p.kind == "result" and p.mate and p.mate.brief is not None and not p.error:
+            p.mate.done = p.mate.done or tells_success(p.text)
         if p.kind == "result" and p.mate and not p.error and self.answers(p.mate.name):
-            subject = (p.mate.name, p.mate.text)
-            if subject in self.subjects:
-                self.outdated.append(self.subjects[subject])
-            self.subjects[subject] = p
+            p.what, p.range = subject(p.mate, self.reads)
+            standing = self.subjects.setdefault(p.what, [])  # newest first
+            again = [q for q in standing[:MOST_EARLIER] if contains(p, q)]
+            self.outdated += [(q, p) for q in again]
+            self.subjects[p.what] = [p] + [q for q in standing if q not in again]
         if p.kind != "result" or not p.open:
             return
         twin = None
@@ -181,8 +274,10 @@ class Fold:
     def refer(self, p, twin):
         plain = twin.id and len(twin.id) <= MAX_REFERENCE_ID and not any(
             b <= 32 or b in b"[]" for b in twin.id)
-        if plain:
-            self.take(p, "reference", b"[identical to the output of call %s, %d bytes]" % (twin.id, p.len))
+        calls = sum(q.kind == "call" and q.id == twin.id for q in self.parts[:p.number])
+        if plain and calls == 1:
+            self.take(p, "reference", b"[identical to the earlier output of call %s, %d bytes]"
+                      % (twin.id, p.len))
             twin.stale = False
             p.points_to = twin
             twin.pointers.append(p)
@@ -197,7 +292,7 @@ class Fold:
         elif p.brief is None:
             side = self.limits["keep"] * UNIT // 2
             if p.superseded:
-                p.brief = b"[%d lines, superseded: the same call was made again later]" % lines(p.text)
+                p.brief = b"[%d lines, superseded: a later call asked for this again]" % lines(p.text)
             else:
                 p.brief = cut(p.text, side, side) if p.len >= LEAST_BRIEF else p.text
         if p.kind == "thinking" or p.saved() > 0:
@@ -213,12 +308,14 @@ class Fold:
     def age(self):
         window, waiting = self.limits["window"], []
         half = window // 2 if window < MAX_WAIT else MAX_WAIT
-        for p in self.outdated:
+        for p, by in self.outdated:
+            if by.form == "capped" and not contains(p, by):
+                continue
             if p.brief is not None or p.pointers or p.points_to or not p.open or \
                     p.form not in ("full", "capped"):
                 continue
             if self.messages() - p.message <= half or p.message >= self.requested:
-                waiting.append(p)
+                waiting.append((p, by))
                 continue
             p.superseded = True
             self.become_stale(p)
@@ -229,11 +326,11 @@ class Fold:
             if p.kind == "result" and p.open:
                 self.grow_old(p)
             self.aged += 1
-        while self.aged_thinking < self.loop and self.parts[self.aged_thinking].message < old:
-            p = self.parts[self.aged_thinking]
-            if p.kind == "thinking" and self.may_be_cut(p):
+        while self.aged_replies < self.loop and self.parts[self.aged_replies].message < old:
+            p = self.parts[self.aged_replies]
+            if p.done or (p.kind == "thinking" and self.may_be_cut(p)):
                 self.become_stale(p)
-            self.aged_thinking += 1
+            self.aged_replies += 1
 
     # ---- cutting ----
 

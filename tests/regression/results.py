@@ -35,7 +35,8 @@ STABLE = [["-p", "stable", "-l", level, "-O", f"form={form}", "--price", price]
           for level in ("safe", "balanced", "deep") for form in ("novelty", "snippet")
           for price in ("anthropic", "openai")]
 STABLE += [["-p", "stable", "-b", "9000"], ["-p", "stable", "--price", "none", "-O", "window=2"]]
-SESSIONS = (("ordinary", 500), ("bound", 80), ("users", 80), ("same_call", 80), ("identical", 80))
+SESSIONS = (("ordinary", 500), ("bound", 80), ("users", 80), ("same_call", 80), ("identical", 80),
+            ("edits", 80))
 SUMS = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "messages_in", "messages_out", "edits",
         "breaks")
 

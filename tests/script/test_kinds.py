@@ -14,7 +14,7 @@ if not SHARED:
 EVERY = 1 if LONG or not SANITIZED else 12
 
 # A result may be told in one line of ours instead.
-MARKER = re.compile(r"\[(identical to the output of call|\d+ lines, superseded:) [^\n]*\]\Z")
+MARKER = re.compile(r"\[(identical to the earlier output of call|\d+ lines, superseded:) [^\n]*\]\Z")
 
 
 def text_of(content):

@@ -7,6 +7,7 @@ calls, repeats, calls made again, failed calls, fixed parts, thinking that is bo
 system messages in between; random prices, windows, caps, gates, attach and stop. Some go through the
 library as bodies in a wire format. Without PAUCIS_LONG=1 a few thousand histories: test_stable_ref.py [N]
 """
+import json
 import pathlib
 import random
 import sys
@@ -29,7 +30,11 @@ PRICES = {  # name: read, write, minimum, match, lookback; as lib/stable/prices.
 }
 LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 3072, 24576, True), "deep": (20, 1280, 10240, True)}
 TOOLS = {b"Read": True, b"view": True, b"fetch": False, b"bash": False}
-seen = {"requests": 0, "cuts": 0, "reference": 0, "capped": 0, "short": 0, "marker": 0, "gone": 0, "full": 0}
+EDITS = {b"Edit": ("old_string", "new_string"), b"Write": ("content",), b"str_replace": ("old_str", "new_str")}
+ANSWERS = (b"The file has been updated successfully.", b"1\n2\nFile created", b"the file was not updated",
+           b"updated, with an error", b"ok", b"error: no such text\nfile saved")
+seen = {"requests": 0, "cuts": 0, "reference": 0, "capped": 0, "short": 0, "marker": 0, "gone": 0, "full": 0,
+        "arguments": 0}
 
 
 def settings(rng):
@@ -62,6 +67,17 @@ def text(rng, pool):
     return pool[-1]
 
 
+def arguments(rng, keys):
+    """Of a call that writes: strings with all sorts of escapes, some nested."""
+    def said():
+        piece = rng.choice(("int depth = 0;\n", "€uro ", "\U0001f600 \"q\" \\ ", "no line end at all "))
+        return piece * rng.choice((0, 1, 4, 30, 30, 400))
+    made = {"path": "src/a.c", **{key: said() for key in keys}, "all": rng.random() < 0.5, "n": 1.50}
+    if rng.random() < 0.3:
+        made = {"edits": [made, {"old_string": said()}, said()], "path": "b"}
+    return json.dumps(made, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1))).encode()
+
+
 class History:
     """Parts as paucis_read gives them, with requests in between (None)."""
 
@@ -89,7 +105,7 @@ class History:
 
     def step(self):
         """An assistant's turn and what its calls answer."""
-        rng, ids = self.rng, []
+        rng, ids, edits = self.rng, [], set()
         self.parts.append(None)
         self.message += 1
         if rng.random() < 0.5:
@@ -98,16 +114,25 @@ class History:
             self.put("assistant", "text", text(rng, []))
         for _ in range(rng.choice((0, 1, 1, 1, 2, 5))):
             self.ids += 1
-            ids.append(rng.choice((b"call_%d", b"call_%d", b"odd id %d")) % self.ids)
-            arguments = b'{"path":"f%d.c"}' % rng.randrange(rng.choice((3, 1000)))
-            self.put("assistant", "call", arguments, ids[-1], rng.choice(list(TOOLS)))
+            new = self.ids if rng.random() < 0.9 else rng.randrange(1, self.ids + 1)
+            ids.append(rng.choice((b"call_%d", b"call_%d", b"odd id %d")) % new)
+            name = rng.choice([*TOOLS, *EDITS])
+            said = b'{"path":"f%d.c"}' % rng.randrange(rng.choice((3, 1000)))
+            if TOOLS.get(name) and rng.random() < 0.5:
+                said = said[:-1] + rng.choice((b',"offset":%d}', b',"limit":%d}', b',"limit":40,"offset":%d}')) \
+                    % rng.choice((10, 20, 30, 2100))
+            if name in EDITS:
+                said = arguments(rng, EDITS[name])
+                edits.add(ids[-1])
+            self.put("assistant", "call", said, ids[-1], name)
         if not ids:
             self.put("assistant", "text", b"done")
         together = rng.random() < 0.5
         for number, id_ in enumerate(ids):
             if number == 0 or not together:
                 self.message += 1
-            self.put("tool", "result", text(rng, self.pool), id_, flags=2 * (rng.random() < 0.1))
+            said = rng.choice(ANSWERS) if id_ in edits else text(rng, self.pool)
+            self.put("tool", "result", said, id_, flags=2 * (rng.random() < 0.1))
         if rng.random() < 0.1:
             self.next("user", "opaque", b"{}")
         if rng.random() < 0.1:
@@ -120,7 +145,8 @@ def run(lib, number):
     limits["bound"] = rng.random() < 0.5
     parts = History(rng).parts
     session = Session(lib, options, BOUND if limits["bound"] else 0)
-    fold = Fold(limits, lambda name: TOOLS[name], lambda name: name != b"fetch")
+    fold = Fold(limits, lambda name: TOOLS.get(name), lambda name: name != b"fetch" and name not in EDITS,
+                lambda name: name in EDITS)
     asked = True
     for part in parts:
         if part:
@@ -136,8 +162,8 @@ def run(lib, number):
         cut = None if step.cut == NO_CUT else step.cut
         seen["requests"] += 1
         seen["cuts"] += cut is not None
-        for form, _ in got.values():
-            seen[form] += 1
+        for changed, (form, _) in got.items():
+            seen["arguments" if fold.parts[changed].kind == "call" else form] += 1
         if not expect(got == want and cut == fold.cut_message, f"history {number}, turn {fold.turn}:",
                       options, "bound" * limits["bound"], "cut", cut, "instead of", fold.cut_message,
                       sorted((k, got.get(k, "-")[0], want.get(k, "-")[0], got.get(k) == want.get(k))
@@ -170,7 +196,9 @@ def run_body(lib, number):
         body["model"] = rng.choice(("claude-opus-5-5", "claude-sonnet-4-5"))
         limits["bound"] = body["model"] == "claude-opus-5-5"
     body = convert.encode(body)
-    fold, last = Fold(limits, lambda _: False, lambda _: True), b"assistant"
+    fold = Fold(limits, lambda _: False, lambda name: name.decode() not in dialogues.WRITES,
+                lambda name: name.decode() in dialogues.WRITES)
+    last = b"assistant"
     for part in lib.read(body, format_):
         if part["role"] == b"assistant" and last != b"assistant":
             fold.request()

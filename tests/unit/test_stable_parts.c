@@ -8,6 +8,7 @@
 #include "stable/reading.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
+#include "stable/supersede.h"
 #include "stable/tools.h"
 #include "support.h"
 #include "test.h"
@@ -412,6 +413,8 @@ static void tools_by_shape(void) {
         {"bash", "{\"command\":\"\"}", TOOL_RUN},
         {"bash", "", TOOL_RUN},
         {"bash", "make", TOOL_TEST},
+        {"bash", "{\"command\":\"scroll_down\"}", TOOL_PAGE},
+        {"goto", "{\"command\":\"goto 300\"}", TOOL_PAGE},
         {"weather", "{\"command\":\"cat a.c\"}", TOOL_OTHER},
         {"reader", "{}", TOOL_OTHER},
         {"", "", TOOL_OTHER},
@@ -422,6 +425,66 @@ static void tools_by_shape(void) {
         CHECK_EQ(paucis__tool_of(text_of(rows[i].name), span_of(args.at, args.len)), rows[i].tool);
         bytes_free(&args);
     }
+}
+
+/* Does the second call show all that the first has shown? Arguments have ' for ". */
+static void subjects(void) {
+    static const struct {
+        const char *name, *old, *new;
+        bool again;
+    } rows[] = {
+        {"Read", "{'file_path':'a'}", "{'file_path':'a'}", true},
+        {"Read", "{'file_path':'a','offset':40,'limit':20}", "{'file_path':'a'}", true},
+        {"Read", "{'file_path':'a'}", "{'file_path':'a','offset':40,'limit':20}", false},
+        {"Read", "{'file_path':'a','offset':40,'limit':20}", "{'offset':'41','file_path':'a'}",
+         false},
+        {"Read", "{'file_path':'a','offset':1990,'limit':20}", "{'file_path':'a'}", false},
+        {"Read", "{'file_path':'a','limit':9}", "{'file_path':'b'}", false},
+        {"Read", "{'file_path':'a','limit':9}", "{'file_path':'a','raw':true}", false},
+        {"view", "{'path':'a','view_range':[3,9]}", "{'path':'a','view_range':[2,-1]}", true},
+        {"view", "{'path':'a','view_range':[2,-1]}", "{'path':'a','view_range':[3,9]}", false},
+        {"view", "{'path':'a','start_line':3,'end_line':9}", "{'path':'a','end_line':9}", true},
+        {"bash", "{'command':'sed -n 40,60p a'}", "{'command':'cat a'}", true},
+        {"bash", "{'command':'cat a'}", "{'command':'cat b'}", false},
+        {"bash", "{'command':'cat a'}", "{'command':'head -n 90 a'}", false},
+        {"bash", "{'command':'head -20 a'}", "{'command':'cat -n a | head -n 30'}", true},
+        {"bash", "{'command':'nl -ba a | sed -n 40,60p'}", "{'command':'sed -n 40,$p a'}", true},
+        {"bash", "{'command':'sed -n 5p a'}", "{'command':'sed -n 2,9p a | sed -n 3,4p'}", true},
+        {"bash", "{'command':'sed -n 7p a'}", "{'command':'sed -n 2,9p a | sed -n 3,4p'}", false},
+        {"bash", "{'command':'cd x && cat a'}", "{'command':'cat a'}", false},
+        {"bash", "{'command':'cd x && head -5 a'}", "{'command':'cd x && cat a'}", true},
+        {"bash", "{'command':'head -5 a','workdir':'x'}", "{'command':'cat a','workdir':'y'}",
+         false},
+        {"bash", "{'command':'head -5 a','description':'x'}", "{'command':'cat a'}", true},
+        {"bash", "{'command':'head -5 a'}", "{'command':'cat a; rm a'}", false},
+        {"bash", "{'command':'head -5 a'}", "{'command':'cat a b'}", false},
+        {"bash", "{'command':'head -5 a'}", "{'command':'cat a | grep x'}", false},
+        {"bash", "{'command':'head -5 a'}", "{'command':'cat a > b'}", false},
+        {"bash", "{'command':'cat a > b'}", "{'command':'cat a > b'}", true},
+        {"cat", "a", "a", true},
+        {"cat", "a", "b", false},
+        {"Read", "{", "{", true},
+    };
+    struct counter counter;
+    struct json j = {0};
+    counter_init(&counter);
+    struct mem m = {.alloc = counter_alloc(&counter)};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes old = bytes_quoted(rows[i].old), new = bytes_quoted(rows[i].new);
+        struct subject a, b;
+        TEST_NOTE("%s %s, then %s", rows[i].name, rows[i].old, rows[i].new);
+        CHECK_EQ(paucis__subject_of(&j, &m, TOOL_READ, text_of(rows[i].name),
+                                    span_of(old.at, old.len), &a),
+                 PAUCIS_OK);
+        CHECK_EQ(paucis__subject_of(&j, &m, TOOL_READ, text_of(rows[i].name),
+                                    span_of(new.at, new.len), &b),
+                 PAUCIS_OK);
+        CHECK_EQ(subject_has(&b, &a), rows[i].again);
+        bytes_free(&old);
+        bytes_free(&new);
+    }
+    VEC_FREE(&m, j.nodes);
+    CHECK_EQ(counter.held, 0);
 }
 
 static void never_cut(void) {
@@ -560,5 +623,6 @@ int main(void) {
     return TEST_RUN(CASE(rent_is_a_plain_scan), CASE(rent_is_far_from_overflow),
                     CASE(sums_are_sums), CASE(items_are_matched), CASE(items_that_look_like_code),
                     CASE(items_are_a_set), CASE(results_are_taken_apart), CASE(lines_are_the_same),
-                    CASE(tools_by_shape), CASE(never_cut), CASE(prices), CASE(models), CASE(forms));
+                    CASE(tools_by_shape), CASE(subjects), CASE(never_cut), CASE(prices),
+                    CASE(models), CASE(forms));
 }

@@ -1,0 +1,290 @@
+/* See birth.h. */
+#include "stable/birth.h"
+
+#include "stable/kind_json.h"
+#include "stable/never.h"
+#include "stable/noise.h"
+
+#include <string.h>
+
+#define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
+#define MAX_REFERENCE_ID 128
+#define MOST_EARLIER 32   /* results on one subject that are looked at */
+#define WRITTEN_HEAD 3072 /* bytes that stay of a text that an old call has written ... */
+#define REPLACED_HEAD 60  /* ... and of one that it has replaced */
+
+/* ---- repeats ------------------------------------------------------------------------------- */
+
+static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
+    for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
+        struct fold_seen *s = &f->seen[i];
+        if (s->part == NO_INDEX) return s;
+        if (s->hash == hash && s->key.len == key.len && !memcmp(s->key.at, key.at, key.len))
+            return s;
+    }
+}
+
+static paucis_err seen_room(struct fold *f) {
+    if (2 * (f->seen_count + 1) <= f->seen_size) return PAUCIS_OK;
+    struct fold old = *f;
+    size_t size = f->seen_size ? 2 * f->seen_size : 64;
+    struct fold_seen *seen = paucis__mem_resize(f->mem, NULL, 0, size * sizeof *seen);
+    if (!seen) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
+    f->seen = seen;
+    f->seen_size = size;
+    for (size_t i = 0; i < old.seen_size; i++)
+        if (old.seen[i].part != NO_INDEX)
+            *seen_slot(f, old.seen[i].hash, old.seen[i].key) = old.seen[i];
+    paucis__mem_resize(f->mem, old.seen, old.seen_size * sizeof *seen, 0);
+    return PAUCIS_OK;
+}
+
+/* The part that has this text and stands whole, or NO_INDEX; from now on it is `part` then. */
+static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
+    struct span key;
+    *twin = NO_INDEX;
+    PAUCIS_TRY(f->source.key(f->source.ud, part, &key));
+    PAUCIS_TRY(seen_room(f));
+    uint64_t hash = hash_bytes(key, f->forms.seed);
+    struct fold_seen *s = seen_slot(f, hash, key);
+    if (s->part != NO_INDEX && f->parts.at[s->part].form == FORM_FULL) {
+        *twin = s->part;
+        return PAUCIS_OK;
+    }
+    f->seen_count += s->part == NO_INDEX;
+    *s = (struct fold_seen){hash, key, (uint32_t)part};
+    return PAUCIS_OK;
+}
+
+/* An id that a reader can tell from the words around it. */
+static bool is_plain_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++)
+        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
+    return id.len && id.len <= MAX_REFERENCE_ID;
+}
+
+/* Only by an id that no other call before this one has. */
+static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
+    struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
+    const struct item_entry *calls = item_find(&f->ids, item_hash(t->id.at, t->id.len));
+    if (!is_plain_id(t->id) || !calls || calls->value != 1) return PAUCIS_OK;
+    struct span text = paucis__words(
+        f->arena, "[identical to the earlier output of call %i, %n bytes]", t->id, p->len, 0);
+    if (!text.at) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(paucis__fold_take(f, part, FORM_REFERENCE, text, "repeats an earlier result"));
+    paucis__fold_end_rent(f, twin); /* a text is as young as the newest part that points to it */
+    p->chain = t->refers;
+    p->refers = twin;
+    t->refers = (uint32_t)part;
+    return PAUCIS_OK;
+}
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+/* Noise goes from what a program has printed. In a file every byte may be meant. */
+static paucis_err clean(struct fold *f, struct fold_part *p) {
+    p->cleaned = true;
+    if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, p->text.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    p->text = span_of(copy, paucis__strip_noise(p->text, copy));
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out) {
+    struct fold_part *p = &f->parts.at[part];
+    bool is_result = p->kind == PART_RESULT && (p->flags & FOLD_OPEN);
+    if (!p->text.at) PAUCIS_TRY(f->source.text(f->source.ud, part, &p->text));
+    if (is_result && !p->cleaned) PAUCIS_TRY(clean(f, p));
+    *out = (struct form_text){.text = p->text,
+                              .part = part,
+                              .is_result = is_result,
+                              .failed = p->flags & FOLD_ERROR,
+                              .tool = p->tool};
+    return PAUCIS_OK;
+}
+
+/* The handle of a text, in words; empty if there are no handles. */
+static paucis_err name_of(struct fold *f, struct span text, struct span *out) {
+    char name[PAUCIS_MAX_HANDLE];
+    *out = SPAN("");
+    if (!f->limits.handle) return PAUCIS_OK;
+    size_t n = f->limits.handle(f->limits.handle_ud, text.at, text.len, name);
+    if (!n) return PAUCIS_OK;
+    *out = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]", span_of(name, n),
+                         paucis__form_lines(text), text.len);
+    return out->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
+}
+
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    struct form_text t;
+    struct span note;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
+    PAUCIS_TRY(name_of(f, t.text, &note));
+    if (!note.len) return PAUCIS_OK;
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,
+                                  struct span *out) {
+    struct fold_part *p = &f->parts.at[part];
+    struct arguments_limits limits = {.head = head, .old_head = old_head, .note = SPAN("")};
+    struct form_text t;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    *out = t.text;
+    if (f->limits.never && paucis__never_cut(f->limits.never, p->name, t.text)) return PAUCIS_OK;
+    PAUCIS_TRY(name_of(f, t.text, &limits.note));
+    PAUCIS_TRY(paucis__arguments_cut(&f->arguments, f->mem, t.text, &limits, out));
+    if (out->at == t.text.at) return PAUCIS_OK;
+    char *copy = paucis__arena_alloc(f->arena, out->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, out->at, out->len);
+    *out = span_of(copy, out->len);
+    return PAUCIS_OK;
+}
+
+static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
+    return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
+}
+
+static size_t len_now(const struct fold_part *p) {
+    return p->form == FORM_FULL ? p->len : p->now.len;
+}
+
+paucis_err paucis__birth_legend(struct fold *f, size_t part, struct span *text) {
+    const char *legend = f->forms.kind->legend;
+    size_t n = legend ? strlen(legend) : 0;
+    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
+    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
+    char *copy = paucis__arena_alloc(f->arena, n + text->len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, legend, n);
+    memcpy(copy + n, text->at, text->len);
+    *text = span_of(copy, n + text->len);
+    f->told = true;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
+    struct form_text t;
+    struct span capped;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    PAUCIS_TRY(f->forms.kind->capped(&f->forms, &t, bytes, &capped));
+    PAUCIS_TRY(paucis__fold_sign(f, part, &capped));
+    if (fold_tokens(capped.len) >= fold_size(&f->parts.at[part])) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__birth_legend(f, part, &capped));
+    return paucis__fold_take(f, part, FORM_CAPPED, capped, "longer than the cap for new results");
+}
+
+/* ---- being born ---------------------------------------------------------------------------- */
+
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static bool answers_again(const struct fold_part *p) {
+    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT &&
+           p->tool != TOOL_PAGE;
+}
+
+/* A new result may make earlier ones out of date. Of the results on one subject those that still
+ * stand for themselves are chained, the newest first. */
+static paucis_err outdate(struct fold *f, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    const struct subject *subject = &f->parts.at[p->mate].subject;
+    if (!answers_again(p)) return PAUCIS_OK;
+    struct item_entry *newest = item_add(&f->subjects, subject->what);
+    if (!newest) return PAUCIS_E_NOMEM;
+    uint32_t *link = &p->earlier;
+    *link = newest->value ? (uint32_t)newest->value - 1 : NO_INDEX;
+    newest->value = part + 1;
+    for (size_t n = 0; *link != NO_INDEX && n < MOST_EARLIER; n++) {
+        struct fold_part *older = &f->parts.at[*link];
+        if (!subject_has(subject, &f->parts.at[older->mate].subject)) {
+            link = &older->earlier;
+            continue;
+        }
+        if (!VEC_ROOM(f->mem, f->outdated, 1)) return PAUCIS_E_NOMEM;
+        f->outdated.at[f->outdated.count++] = (struct fold_outdated){*link, (uint32_t)part};
+        *link = older->earlier;
+    }
+    return PAUCIS_OK;
+}
+
+/* The arguments of a write or edit may go once it was made. */
+static paucis_err note_success(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    struct fold_part *call = &f->parts.at[p->mate];
+    struct form_text t;
+    if (!call->brief.at || (p->flags & FOLD_ERROR)) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (paucis__tells_success(t.text)) call->flags |= FOLD_DONE;
+    return PAUCIS_OK;
+}
+
+/* Shows a new text to the forms, and a call to the table of tools. Of arguments that may be
+ * shortened one day only what stays then counts as there. *t: the text, if it was asked for at all.
+ */
+static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
+    struct fold_part *p = &f->parts.at[part];
+    if (p->kind == PART_MEDIA || p->kind == PART_OPAQUE || p->kind == PART_THINKING)
+        return PAUCIS_OK;
+    if (p->kind == PART_RESULT && p->mate < part) {
+        p->tool = f->parts.at[p->mate].tool;
+        PAUCIS_TRY(outdate(f, part));
+        if (p->tool == TOOL_PAGE) p->tool = TOOL_READ;
+        PAUCIS_TRY(note_success(f, part));
+    }
+    if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, t));
+    if (p->kind == PART_CALL) {
+        struct item_entry *id = item_add(&f->ids, item_hash(p->id.at, p->id.len));
+        if (!id) return PAUCIS_E_NOMEM;
+        id->value++;
+        p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
+        PAUCIS_TRY(
+            paucis__subject_of(&f->arguments.json, f->mem, p->tool, p->name, t->text, &p->subject));
+        if (p->tool == TOOL_EDIT && (p->flags & FOLD_OPEN) && p->len >= LEAST_CALL)
+            PAUCIS_TRY(paucis__fold_arguments(f, part, WRITTEN_HEAD, REPLACED_HEAD, &p->brief));
+    }
+    struct form_text stays = *t;
+    if (p->brief.at) stays.text = p->brief;
+    return f->forms.kind->born ? f->forms.kind->born(&f->forms, &stays) : PAUCIS_OK;
+}
+
+paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
+    struct fold_part *p = &f->parts.at[part];
+    struct form_text t = {0};
+    PAUCIS_TRY(show(f, part, &t));
+    if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
+    uint32_t twin = NO_INDEX;
+    if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
+    if (quiet) return PAUCIS_OK;
+    if (twin != NO_INDEX) return refer(f, part, twin);
+    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    if (t.text.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
+    uint64_t most = cap_of(f, p);
+    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+void paucis__births_clear(struct fold *f) {
+    for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
+    f->seen_count = 0;
+}
+
+void paucis__births_free(struct fold *f) {
+    paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
+    f->seen = NULL;
+    f->seen_size = 0;
+}
