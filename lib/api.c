@@ -228,8 +228,7 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
         st->breaks = c->check.total;
     }
     if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
-    uint64_t learnt = s->stable.option[STABLE_LEARNT];
-    uint64_t budget = settings_fold(s) && learnt < s->budget ? learnt : s->budget;
+    uint64_t budget = settings_fold(s) ? stable_budget(&s->stable, s->budget) : s->budget;
     st->budget = budget;
     if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     if (!settings_edit(s)) return PAUCIS_OK;

@@ -31,22 +31,32 @@ static bool is_newline(struct span s, bool quoted) {
 /* Where to cut: behind the last line that ends in the second half of the head, if there is one. */
 static size_t head_len(struct span s, size_t head, bool quoted) {
     size_t at = 0, line = 0;
-    while (at < s.len) {
-        struct span rest = span_of(s.at + at, s.len - at);
+    if (s.len <= head) return s.len;
+    while (at < head) {
+        const char *stop = memchr(s.at + at, quoted ? '\\' : '\n', head - at);
+        at = stop ? (size_t)(stop - s.at) : head;
+        if (!stop) break;
+        struct span rest = span_of(stop, s.len - at);
         size_t n = char_len(rest, quoted);
         if (at + n > head) break;
         at += n;
         if (is_newline(rest, quoted)) line = at;
     }
+    while (at && ((unsigned char)s.at[at] & 0xC0) == 0x80) at--;
     return 2 * line >= head ? line : at;
 }
 
-static uint64_t count_lines(struct span s, bool quoted) {
+/* Lines of a text, and its bytes when decoded. */
+static uint64_t count_lines(struct span s, bool quoted, size_t *bytes) {
+    const char *at = s.at, *end = at + s.len, *last = end - (quoted ? 2 : 1);
     uint64_t lines = 1;
-    for (size_t at = 0, n; at < s.len; at += n) {
-        struct span rest = span_of(s.at + at, s.len - at);
-        n = char_len(rest, quoted);
-        lines += is_newline(rest, quoted) && n < rest.len;
+    *bytes = s.len;
+    while ((at = memchr(at, quoted ? '\\' : '\n', (size_t)(end - at)))) {
+        struct span rest = span_of(at, (size_t)(end - at));
+        size_t n = char_len(rest, quoted);
+        lines += is_newline(rest, quoted) && at < last;
+        if (quoted) *bytes -= n == 2 ? 1 : n - paucis__json_decoded_len(span_of(at, n));
+        at += n;
     }
     return lines;
 }
@@ -75,11 +85,13 @@ static void put_string(struct arguments *a, struct span s, size_t head, bool quo
         put(a, s.at, s.len);
         return;
     }
+    size_t bytes;
+    uint64_t lines = count_lines(gone, quoted, &bytes);
     put(a, s.at, stays);
     put(a, "[... ", 5);
-    put_number(a, count_lines(gone, quoted));
+    put_number(a, lines);
     put(a, " lines, ", 8);
-    put_number(a, quoted ? paucis__json_decoded_len(gone) : gone.len);
+    put_number(a, bytes);
     put(a, " bytes left out]", 16);
     if (quoted)
         a->text.count += paucis__json_quote(*note, a->text.at + a->text.count);
@@ -150,9 +162,9 @@ static bool begins_word(struct span s, size_t i) {
 static bool has_word(struct span s, const char *const *words) {
     for (size_t i = 0; i < s.len; i++)
         for (const char *const *w = words; *w && begins_word(s, i); w++) {
-            size_t n = strlen(*w), k = 0;
-            while (k < n && i + k < s.len && (s.at[i + k] | 0x20) == (*w)[k]) k++;
-            if (k == n) return true;
+            size_t k = 0;
+            while ((*w)[k] && i + k < s.len && (s.at[i + k] | 0x20) == (*w)[k]) k++;
+            if (!(*w)[k]) return true;
         }
     return false;
 }

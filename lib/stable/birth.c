@@ -15,45 +15,52 @@
 
 /* ---- repeats ------------------------------------------------------------------------------- */
 
-static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
+/* The place of the part that has this text, or a free one. */
+static paucis_err seen_find(const struct fold *f, uint64_t hash, struct span key,
+                            struct fold_seen **out) {
     for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
-        struct fold_seen *s = &f->seen[i];
-        if (s->part == NO_INDEX) return s;
-        if (s->hash == hash && s->key.len == key.len && !memcmp(s->key.at, key.at, key.len))
-            return s;
+        struct fold_seen *s = *out = &f->seen[i];
+        struct span other;
+        if (s->part == NO_INDEX) return PAUCIS_OK;
+        if (s->hash != hash) continue;
+        PAUCIS_TRY(f->source.key(f->source.ud, s->part, &other));
+        if (other.len == key.len && !memcmp(other.at, key.at, key.len)) return PAUCIS_OK;
     }
 }
 
 static paucis_err seen_room(struct fold *f) {
     if (2 * (f->seen_count + 1) <= f->seen_size) return PAUCIS_OK;
-    struct fold old = *f;
     size_t size = f->seen_size ? 2 * f->seen_size : 64;
     struct fold_seen *seen = paucis__mem_resize(f->mem, NULL, 0, size * sizeof *seen);
     if (!seen) return PAUCIS_E_NOMEM;
     for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
+    for (size_t i = 0; i < f->seen_size; i++) {
+        size_t to = f->seen[i].hash & (size - 1);
+        if (f->seen[i].part == NO_INDEX) continue;
+        while (seen[to].part != NO_INDEX) to = (to + 1) & (size - 1);
+        seen[to] = f->seen[i];
+    }
+    paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *seen, 0);
     f->seen = seen;
     f->seen_size = size;
-    for (size_t i = 0; i < old.seen_size; i++)
-        if (old.seen[i].part != NO_INDEX)
-            *seen_slot(f, old.seen[i].hash, old.seen[i].key) = old.seen[i];
-    paucis__mem_resize(f->mem, old.seen, old.seen_size * sizeof *seen, 0);
     return PAUCIS_OK;
 }
 
 /* The part that has this text and stands whole, or NO_INDEX; from now on it is `part` then. */
 static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
     struct span key;
+    struct fold_seen *s;
     *twin = NO_INDEX;
     PAUCIS_TRY(f->source.key(f->source.ud, part, &key));
     PAUCIS_TRY(seen_room(f));
     uint64_t hash = hash_bytes(key, f->forms.seed);
-    struct fold_seen *s = seen_slot(f, hash, key);
+    PAUCIS_TRY(seen_find(f, hash, key, &s));
     if (s->part != NO_INDEX && f->parts.at[s->part].form == FORM_FULL) {
         *twin = s->part;
         return PAUCIS_OK;
     }
     f->seen_count += s->part == NO_INDEX;
-    *s = (struct fold_seen){hash, key, (uint32_t)part};
+    *s = (struct fold_seen){hash, (uint32_t)part};
     return PAUCIS_OK;
 }
 

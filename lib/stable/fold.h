@@ -95,7 +95,6 @@ struct fold_outdated { /* a result, and the one that supersedes it */
 
 struct fold_seen { /* a result by its text */
     uint64_t hash;
-    struct span key;
     uint32_t part; /* NO_INDEX = free */
 };
 

@@ -14,12 +14,16 @@ const struct form_kind *const paucis__form_kinds[] = {
 #include "stable/forms.def"
     NULL};
 
+/* Written so that the compiler makes vector code of it: 128 at a time are counted in a byte. */
 uint64_t paucis__form_lines(struct span text) {
-    uint64_t lines = 0;
-    for (const char *at = text.at, *end = text.at + text.len; at < end; lines++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        at = newline ? newline + 1 : end;
+    const uint8_t *s = (const uint8_t *)text.at, *end = s + text.len;
+    uint64_t lines = text.len && text.at[text.len - 1] != '\n';
+    for (; end - s >= 128; s += 128) {
+        uint8_t n = 0;
+        for (size_t i = 0; i < 128; i++) n = (uint8_t)(n + (s[i] == '\n'));
+        lines += n;
     }
+    for (; s < end; s++) lines += *s == '\n';
     return lines;
 }
 

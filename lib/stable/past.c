@@ -94,9 +94,5 @@ static paucis_err rebind_part(struct fold *f, struct view *v, size_t part) {
 
 paucis_err paucis__past_rebind(struct fold *f, struct view *v) {
     for (size_t i = 0; i < f->parts.count; i++) PAUCIS_TRY(rebind_part(f, v, i));
-    for (size_t i = 0; i < f->seen_size; i++) {
-        struct fold_seen *s = &f->seen[i];
-        if (s->part != NO_INDEX) PAUCIS_TRY(f->source.key(f->source.ud, s->part, &s->key));
-    }
     return PAUCIS_OK;
 }

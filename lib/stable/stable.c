@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define NOT_TOLD 4294967295 /* the default of `edited` */
-
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
     [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
@@ -63,7 +61,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
-        .learnt = o[STABLE_LEARNT],
+        .learnt = stable_budget(s, s->budget),
         .learnt_at = o[STABLE_LEARNT_AT],
         .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],

@@ -48,6 +48,14 @@ struct stable { /* past.c compares what of it the fold depends on */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
 };
 
+#define NOT_TOLD 4294967295 /* the default of `edited` and `learnt` */
+
+/* The budget that counts in the end: the given one, or one that was learnt. */
+static inline uint64_t stable_budget(const struct stable *s, uint64_t given) {
+    uint64_t learnt = s->option[STABLE_LEARNT];
+    return learnt != NOT_TOLD && learnt < given ? learnt : given;
+}
+
 /* What a fold needs of the settings; arena, source and memory are the caller's. */
 void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound);
 
