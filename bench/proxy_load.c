@@ -8,7 +8,10 @@
  *
  * In an open loop a request's time counts from when it was due, not from when a free client got
  * to it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's
- * number. A request whose path is /hold gets its head and one event, and nothing more. */
+ * number, and so every request is a conversation of its own, or a branch of one. With LOAD_STEPS=N
+ * it is the number of a conversation that its client leads for N requests, each a call and its
+ * result longer, put in where the file has "########". A request whose path is /hold gets its head
+ * and one event, and nothing more. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -119,9 +122,11 @@ static struct {
     const char *path;
     char *body;
     size_t len, mark; /* where the number goes, 0: nowhere */
-    long n;
+    size_t grow;      /* where a step goes, 0: nowhere */
+    long n, steps;    /* steps: requests of a conversation */
     double rate, start; /* rate 0: closed loop */
     atomic_long next;
+    long first; /* numbers differ from run to run */
     double *times;
 } load;
 
@@ -133,13 +138,30 @@ static int dial(void) {
     return nodelay(fd);
 }
 
-static void post(int fd, char *body) {
+enum { STEP_ROOM = 512 };
+
+/* One more call and its result. */
+static size_t add_step(char *body, size_t len, size_t *at, long number) {
+    char step[STEP_ROOM];
+    int n = snprintf(step, sizeof step,
+                     ",{\"role\":\"assistant\",\"content\":\"Next.\",\"tool_calls\":[{\"id\":\"step_%ld\","
+                     "\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\":"
+                     "\\\"src/new%ld.c\\\"}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"step_%ld\",\"content\":"
+                     "\"int value_%ld(void) { return %ld; }\"}",
+                     number, number, number, number, number);
+    memmove(body + *at + n, body + *at, len - *at);
+    memcpy(body + *at, step, (size_t)n);
+    *at += (size_t)n;
+    return len + (size_t)n;
+}
+
+static void post(int fd, const char *body, size_t len) {
     char head[256];
     int n = snprintf(head, sizeof head,
                      "POST %s HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer k\r\n"
                      "content-type: application/json\r\ncontent-length: %zu\r\n\r\n",
-                     load.path, load.len);
-    if (send_all(fd, head, (size_t)n) || send_all(fd, body, load.len)) die("send");
+                     load.path, len);
+    if (send_all(fd, head, (size_t)n) || send_all(fd, body, len)) die("send");
 }
 
 /* The time of the first byte; reads on to the last chunk. */
@@ -163,8 +185,9 @@ static double receive(int fd) {
 static void *client(void *arg) {
     (void)arg;
     int fd = dial();
-    char *body = malloc(load.len + 1);
-    memcpy(body, load.body, load.len);
+    size_t steps = load.grow ? (size_t)load.steps : 0, len = 0, at = 0;
+    char *body = malloc(load.len + steps * STEP_ROOM + 1);
+    long step = 0;
     for (long i; (i = atomic_fetch_add(&load.next, 1)) < load.n;) {
         double due = load.rate > 0 ? load.start + (double)i / load.rate : now();
         double wait = due - now();
@@ -173,9 +196,16 @@ static void *client(void *arg) {
             nanosleep(&t, NULL);
         }
         char number[24];
-        snprintf(number, sizeof number, "%08ld", i % 100000000);
-        if (load.mark) memcpy(body + load.mark, number, 8);
-        post(fd, body);
+        snprintf(number, sizeof number, "%08ld", (load.first + i) % 100000000);
+        if (len == 0 || step == load.steps) {
+            memcpy(body, load.body, len = load.len);
+            if (load.mark) memcpy(body + load.mark, number, 8);
+            at = load.grow;
+            step = 0;
+        }
+        if (steps > 0) len = add_step(body, len, &at, step);
+        step++;
+        post(fd, body, len);
         load.times[i] = receive(fd) - due;
     }
     close(fd);
@@ -209,7 +239,7 @@ static void hold(int streams, double seconds) {
     int *fds = calloc((size_t)streams, sizeof *fds);
     for (int i = 0; i < streams; i++) {
         fds[i] = dial();
-        post(fds[i], load.body);
+        post(fds[i], load.body, load.len);
         if (recv(fds[i], buf, sizeof buf, 0) <= 0) die("recv");
     }
     printf("%d streams open\n", streams);
@@ -230,6 +260,13 @@ static void read_body(const char *file) {
     fclose(f);
     char *mark = memmem(load.body, load.len, "@@@@@@@@", 8);
     load.mark = mark ? (size_t)(mark - load.body) : 0;
+    char *grow = memmem(load.body, load.len, "########", 8);
+    load.steps = getenv("LOAD_STEPS") ? strtol(getenv("LOAD_STEPS"), NULL, 10) : 1;
+    load.first = (long)(now() * 1000) % 10000000 * 10;
+    if (!grow) return;
+    load.grow = (size_t)(grow - load.body);
+    memmove(grow, grow + 8, load.len - load.grow - 8);
+    load.len -= 8;
 }
 
 int main(int argc, char **argv) {

@@ -186,9 +186,10 @@ static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {
     return false;
 }
 
-bool ladder_again(struct xfer *x, paucis_ctx *ctx) {
+bool ladder_again(struct xfer *x) {
     struct buf text = {0};
     bool again = false;
+    paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
     if (read_refusal(x, &text)) {
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))
@@ -197,5 +198,6 @@ bool ladder_again(struct xfer *x, paucis_ctx *ctx) {
             again = climb(x, ctx, rule ? rule : "400");
     }
     buf_free(&text);
+    contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
     return again;
 }

@@ -76,6 +76,14 @@ void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
 void spare_tick(void); /* once a second */
 
+/* ---- contexts.c: the library's, one for each of the newest conversations ------------------- */
+
+struct contexts *contexts_new(void);
+void contexts_free(struct contexts *c);
+paucis_ctx *contexts_take(struct contexts *c, int64_t conv); /* NULL: no memory */
+void contexts_give(struct contexts *c, paucis_ctx *ctx, int64_t conv, uint64_t bytes);
+void contexts_tick(struct contexts *c); /* once a second */
+
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
 enum provider {
@@ -324,6 +332,7 @@ struct serve {
     struct MHD_Daemon *daemon;
     struct loop *loop;
     struct work *work;
+    struct contexts *contexts;
     struct ledger *ledger;
     struct inspect *inspect; /* NULL: no texts */
     struct conns *conns;
@@ -352,7 +361,7 @@ struct work *work_start(struct serve *s, unsigned threads);
 void work_add(struct work *w, struct xfer *x, enum job job);
 void work_stop(struct work *w);
 
-void rewrite_decide(struct xfer *x, paucis_ctx *ctx);
+void rewrite_decide(struct xfer *x);
 void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
@@ -363,7 +372,7 @@ void rewrite_send_original(struct xfer *x, const char *reason);
 void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
 /* The exit body. False: it is the original, or cannot be had. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
-bool ladder_again(struct xfer *x, paucis_ctx *ctx); /* true: x->send is to be tried now */
+bool ladder_again(struct xfer *x); /* true: x->send is to be tried now */
 
 /* ---- ledger.c: what happened, for the page, the metrics, the log and the receipt ------------- */
 

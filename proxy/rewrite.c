@@ -115,6 +115,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     if (whole && x->conv.budget && x->conv.budget < o.budget_tokens)
         o.budget_tokens = x->conv.budget;
     if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
+    if (x->conv.id) o.flags |= PAUCIS_REMEMBER;
     paucis_stats st = {.size = sizeof st};
     *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
                                &st, NULL);
@@ -322,14 +323,17 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
     }
 }
 
-void rewrite_decide(struct xfer *x, paucis_ctx *ctx) {
+void rewrite_decide(struct xfer *x) {
     int64_t from = now_us();
     const char *doubt = understand(x);
     x->stats.bytes_in = x->stats.bytes_out = plain_of(x)->len;
-    if (doubt)
+    if (doubt) {
         rewrite_send_original(x, doubt);
-    else
+    } else {
+        paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
         choose(x, ctx);
+        contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
+    }
     x->work_us = now_us() - from;
 }
 

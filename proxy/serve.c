@@ -47,6 +47,7 @@ static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
     inspect_free(s->inspect);
+    contexts_free(s->contexts);
     conns_free(s->conns);
     spare_free();
     config_free(atomic_load(&s->config));
@@ -63,7 +64,8 @@ struct serve *serve_start(struct config *c) {
     atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
     s->ledger = ledger_new();
     s->conns = conns_new();
-    bool ok = s->ledger && s->conns;
+    s->contexts = contexts_new();
+    bool ok = s->ledger && s->conns && s->contexts;
     if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
     ok =

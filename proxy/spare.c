@@ -3,6 +3,7 @@
  * more than a little goes back to the system, and all of it when nobody has asked for a while. */
 #include "proxy.h"
 
+#include <malloc.h>
 #include <string.h>
 
 enum { SPARES = 8, WORTH = 512 * 1024, LARGEST = 16 * 1024 * 1024, TOTAL = 32 * 1024 * 1024 };
@@ -68,5 +69,7 @@ void spare_tick(void) {
     pthread_mutex_lock(&spare.lock);
     bool idle = ++spare.quiet == QUIET;
     pthread_mutex_unlock(&spare.lock);
-    if (idle) spare_free();
+    if (!idle) return;
+    spare_free();
+    malloc_trim(0);
 }

@@ -500,6 +500,7 @@ static void *run(void *ud) {
         if (now_us() - swept > 1000000) {
             conns_sweep(l->serve->conns);
             spare_tick();
+            contexts_tick(l->serve->contexts);
             swept = now_us();
         }
         struct xfer *x;

@@ -1,13 +1,7 @@
-/* Workers: they decide what is sent, so that the threads which move bytes never wait for it.
- * Each has its own library context, whose memory is kept from one body to the next, and given back
- * when there has been none for some seconds. */
+/* Workers: they decide what is sent, so that the threads which move bytes never wait for it. */
 #include "proxy.h"
 
-#include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
-
-enum { IDLE = 3 }; /* seconds */
 
 struct work {
     struct serve *serve;
@@ -35,17 +29,9 @@ void work_add(struct work *w, struct xfer *x, enum job job) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* NULL: there was none for some seconds, if the caller has `memory` to give back; or *stopping. */
-static struct xfer *take(struct work *w, bool memory, bool *stopping) {
-    struct timespec until;
-    int rc = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += IDLE;
+static struct xfer *take(struct work *w) {
     pthread_mutex_lock(&w->lock);
-    while (!w->first && !w->stopping && rc != ETIMEDOUT)
-        rc = memory ? pthread_cond_timedwait(&w->more, &w->lock, &until)
-                    : pthread_cond_wait(&w->more, &w->lock);
-    *stopping = w->stopping;
+    while (!w->first && !w->stopping) pthread_cond_wait(&w->more, &w->lock);
     struct xfer *x = w->first;
     if (x) w->first = x->next_job;
     if (!w->first) w->last = &w->first;
@@ -80,24 +66,15 @@ static void send_again(struct xfer *x) {
 
 static void *run(void *ud) {
     struct work *w = ud;
-    paucis_ctx *ctx = NULL;
     struct xfer *x;
-    bool stopping = false;
-    while ((x = take(w, ctx != NULL, &stopping)) || !stopping) {
-        if (!x) {
-            paucis_ctx_free(ctx);
-            ctx = NULL;
-            malloc_trim(0);
-            continue;
-        }
-        if (!ctx) paucis_ctx_new(&ctx, NULL); /* without one every body passes */
+    while ((x = take(w))) {
         switch (x->job) {
         case JOB_REWRITE:
-            rewrite_decide(x, ctx);
+            rewrite_decide(x);
             loop_post(w->serve->loop, x, POST_START);
             break;
         case JOB_LADDER:
-            if (ladder_again(x, ctx))
+            if (ladder_again(x))
                 send_again(x);
             else
                 let_stand(x);
@@ -109,7 +86,6 @@ static void *run(void *ud) {
         }
         xfer_drop(x);
     }
-    paucis_ctx_free(ctx);
     return NULL;
 }
 
