@@ -331,7 +331,7 @@ struct serve {
     struct record *record; /* NULL: none */
     struct MHD_Daemon *daemon;
     struct loop *loop;
-    struct work *work;
+    struct work *work, *clerk; /* decide what is sent; record what was */
     struct contexts *contexts;
     struct ledger *ledger;
     struct inspect *inspect; /* NULL: no texts */

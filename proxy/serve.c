@@ -68,9 +68,10 @@ struct serve *serve_start(struct config *c) {
     bool ok = s->ledger && s->conns && s->contexts;
     if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
-    ok =
-        ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
+    ok = ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) &&
+         (s->clerk = work_start(s, 1)) && listen_start(s);
     if (ok) return s;
+    if (s->clerk) work_stop(s->clerk);
     if (s->work) work_stop(s->work);
     if (s->loop) loop_stop(s->loop);
     free_all(s);
@@ -94,6 +95,7 @@ void serve_stop(struct serve *s) {
     listen_stop(s);
     wait_quiet(s, 2000);
     work_stop(s->work);
+    work_stop(s->clerk);
     loop_stop(s->loop);
     free_all(s);
 }
