@@ -121,9 +121,9 @@ static struct {
     int port;
     const char *path;
     char *body;
-    size_t len, mark; /* where the number goes, 0: nowhere */
-    size_t grow;      /* where a step goes, 0: nowhere */
-    long n, steps;    /* steps: requests of a conversation */
+    size_t len, mark;   /* where the number goes, 0: nowhere */
+    size_t grow;        /* where a step goes, 0: nowhere */
+    long n, steps;      /* steps: requests of a conversation */
     double rate, start; /* rate 0: closed loop */
     atomic_long next;
     long first; /* numbers differ from run to run */
@@ -143,12 +143,13 @@ enum { STEP_ROOM = 512 };
 /* One more call and its result. */
 static size_t add_step(char *body, size_t len, size_t *at, long number) {
     char step[STEP_ROOM];
-    int n = snprintf(step, sizeof step,
-                     ",{\"role\":\"assistant\",\"content\":\"Next.\",\"tool_calls\":[{\"id\":\"step_%ld\","
-                     "\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\":"
-                     "\\\"src/new%ld.c\\\"}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"step_%ld\",\"content\":"
-                     "\"int value_%ld(void) { return %ld; }\"}",
-                     number, number, number, number, number);
+    static const char form[] =
+        ",{\"role\":\"assistant\",\"content\":\"Next.\",\"tool_calls\":[{\"id\":\"step_%ld\","
+        "\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":"
+        "\"{\\\"path\\\":\\\"src/new%ld.c\\\"}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"step_%ld\","
+        "\"content\":\"int value_%ld(void) { return %ld; }\"}";
+    int n = snprintf(step, sizeof step, form, number, number, number, number, number);
     memmove(body + *at + n, body + *at, len - *at);
     memcpy(body + *at, step, (size_t)n);
     *at += (size_t)n;

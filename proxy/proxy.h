@@ -384,7 +384,7 @@ void ledger_json(struct ledger *l, struct buf *b);
 void ledger_metrics(struct ledger *l, struct buf *b);
 void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b);
 
-/* ---- inspect.c: texts for the page, with --inspect only --------------------------------------- */
+/* ---- inspect.c: texts for the page, with --inspect only -------------------------------------- */
 
 struct inspect *inspect_new(void);
 void inspect_free(struct inspect *in);

@@ -394,25 +394,71 @@ void record_turn(struct record *r, const struct xfer *x) {
     pthread_mutex_unlock(&r->writing);
 }
 
-/* Rows as "name: value" lines: for people, and for a bug report. No texts are kept, so none
- * appear. */
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static const char about_one[] =
+    "SELECT printf('%x',r.id) AS request, datetime(at,'unixepoch')||' UTC' AS at, path,"
+    " provider||', '||r.model AS 'for', status,"
+    " CASE WHEN rung=1 THEN 'the original, after a refusal'"
+    "  WHEN rung=2 THEN 'the exit body, after a refusal'"
+    "  WHEN bytes_out<bytes_in THEN 'a shorter body' ELSE 'the body as it came' END AS sent,"
+    " reason AS because, what AS went,"
+    " printf('%d bytes in %d messages, %d bytes sent, %d edits',bytes_in,messages,bytes_out,edits)"
+    "  AS size,"
+    " printf('%d tokens, %d of them from the cache, %d written to it',r.prompt,r.cached,r.written)"
+    "  AS prompt, output||' tokens' AS output,"
+    " printf('%.0f uncached tokens, %s %.0f against no paucis',cost,"
+    "  CASE WHEN saved<0 THEN 'lost' ELSE 'saved' END,abs(saved)) AS cost,"
+    " printf('decision %.1f ms, first byte %.1f ms after it was sent, all %.1f ms',"
+    "  work_us/1e3,head_us/1e3,total_us/1e3) AS time,"
+    " printf('%d, %d cuts so far',r.conv,cuts) AS conversation,"
+    " CASE c.mode WHEN 0 THEN 'runs' WHEN 1 THEN 'stopped: its forms stay'"
+    "  WHEN 2 THEN 'stopped: sent as it comes' WHEN 3 THEN 'left: sent as it comes, without bound"
+    " thinking' ELSE 'about to be left' END AS state, c.stop AS since,"
+    " CASE WHEN c.attach>0 THEN printf('met after %d messages',c.attach) END AS attached,"
+    " CASE WHEN c.budget>0 THEN printf('%d tokens, learnt from a refusal',c.budget) END AS window,"
+    " c.begun AS options"
+    " FROM request r LEFT JOIN conv c ON c.id=r.conv WHERE r.id=?1";
+static const char about_all[] =
+    "SELECT printf('%-13x %s %5d %-22.22s %3d %9d %9d %7d %7d %8.0f %s',id,"
+    "strftime('%m-%d %H:%M:%S',at,'unixepoch'),conv,model,status,bytes_in,bytes_out,prompt,cached,"
+    "saved,reason) FROM request ORDER BY id DESC LIMIT 50";
+
+static const char *meaning(const char *reason) {
+#define REASON(word, text) \
+    if (strcmp(reason, word) == 0) return text;
+#include "reasons.def"
+#undef REASON
+    return "";
+}
+
+static void add_row(sqlite3_stmt *st, struct buf *b) {
+    for (int i = 0; i < sqlite3_column_count(st); i++) {
+        const char *v = (const char *)sqlite3_column_text(st, i),
+                   *name = sqlite3_column_name(st, i);
+        if (!v || !*v) continue;
+        buf_fmt(b, "%-13s %s", name, v);
+        if (strcmp(name, "because") == 0) buf_fmt(b, ": %s", meaning(v));
+        buf_str(b, "\n");
+    }
+}
+
+/* One request in words, or the newest fifty, a line each. No texts are kept, so none appear. */
 bool record_why(struct record *r, const char *id, struct buf *b) {
-    static const char one[] =
-        "SELECT r.*, c.attach, c.render, c.mode, c.stop, c.budget FROM request r"
-        " LEFT JOIN conv c ON c.id = r.conv WHERE r.id = ?1";
-    static const char all[] = "SELECT * FROM request ORDER BY id DESC LIMIT 50";
     sqlite3_stmt *st;
     bool found = false;
-    if (sqlite3_prepare_v2(r->from, id ? one : all, -1, &st, NULL) != SQLITE_OK) return false;
+    if (sqlite3_prepare_v2(r->from, id ? about_one : about_all, -1, &st, NULL) != SQLITE_OK)
+        return false;
     if (id) sqlite3_bind_int64(st, 1, (int64_t)strtoull(id, NULL, 16));
-    while (sqlite3_step(st) == SQLITE_ROW) {
-        if (found) buf_str(b, "\n");
-        found = true;
-        buf_fmt(b, "%-12s %llx\n", "request", (unsigned long long)column(st, 0));
-        for (int i = 1; i < sqlite3_column_count(st); i++) {
-            const unsigned char *v = sqlite3_column_text(st, i);
-            if (v && *v) buf_fmt(b, "%-12s %s\n", sqlite3_column_name(st, i), v);
-        }
+    for (; sqlite3_step(st) == SQLITE_ROW; found = true) {
+        if (!id && !found)
+            buf_str(b,
+                    "request       time (UTC)      conv model                  status  bytes in"
+                    "      sent  prompt  cached    saved because\n");
+        if (id)
+            add_row(st, b);
+        else
+            buf_fmt(b, "%s\n", (const char *)sqlite3_column_text(st, 0));
     }
     sqlite3_finalize(st);
     return found;

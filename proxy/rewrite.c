@@ -75,8 +75,8 @@ static void record_options(const struct xfer *x, bool leaving, struct extra *e) 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
     struct xfer *x = ud;
     size_t n = strlen(x->what);
-    snprintf(x->what + n, sizeof x->what - n, "%s%s %" PRIu64 " times %" PRIu64 " bytes",
-             n ? ", " : "", strategy, hits, bytes);
+    snprintf(x->what + n, sizeof x->what - n, "%s%s: %" PRIu64 " times, %" PRIu64 " bytes",
+             n ? "; " : "", strategy, hits, bytes);
 }
 
 /* A conversation met in mid-session begins behind what it brought along. */
