@@ -7,13 +7,11 @@
  *   proxy_load hold PORT FILE STREAMS SECONDS   keeps streams open that send nothing more
  *
  * In an open loop a request's time counts from when it was due, not from when a free client got
- * to it, so that waiting is not hidden. A request whose path is /hold gets its head and one event,
- * and nothing more.
- *
- * FILE has three pieces with a byte 0x1e between them: the body up to the end of its messages, one
- * more step, and the rest. There are as many conversations as clients. Each sends its body twice,
- * which is not measured, and then again with one step more every time, as agents do. "@@@@@@@@" in
- * the first piece is replaced by the number of the conversation, in a step by that of the step. */
+ * to it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's
+ * number, and so every request is a conversation of its own, or a branch of one. With LOAD_STEPS=N
+ * it is the number of a conversation that its client leads for N requests, each a call and its
+ * result longer, put in where the file has "########". A request whose path is /hold gets its head
+ * and one event, and nothing more. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -119,21 +117,16 @@ static void serve(int port) {
 
 /* ---- the clients ----------------------------------------------------------------------------- */
 
-enum { KNOWN = 2 }; /* requests that make a conversation known */
-
-struct piece {
-    char *at;
-    size_t len;
-};
-
 static struct {
     int port;
     const char *path;
-    struct piece first, step, rest; /* of the body; all steps that will be needed, in `steps` */
-    char *steps;
-    long n, talks; /* requests; conversations */
+    char *body;
+    size_t len, mark;   /* where the number goes, 0: nowhere */
+    size_t grow;        /* where a step goes, 0: nowhere */
+    long n, steps;      /* steps: requests of a conversation */
     double rate, start; /* rate 0: closed loop */
     atomic_long next;
+    long first; /* numbers differ from run to run */
     double *times;
 } load;
 
@@ -145,31 +138,31 @@ static int dial(void) {
     return nodelay(fd);
 }
 
-static void number(struct piece p, long n) {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%08ld", n % 100000000);
-    for (char *at = p.at; (at = memmem(at, (size_t)(p.at + p.len - at), "@@@@@@@@", 8)); at += 8)
-        memcpy(at, digits, 8);
+enum { STEP_ROOM = 512 };
+
+/* One more call and its result. */
+static size_t add_step(char *body, size_t len, size_t *at, long number) {
+    char step[STEP_ROOM];
+    static const char form[] =
+        ",{\"role\":\"assistant\",\"content\":\"Next.\",\"tool_calls\":[{\"id\":\"step_%ld\","
+        "\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":"
+        "\"{\\\"path\\\":\\\"src/new%ld.c\\\"}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"step_%ld\","
+        "\"content\":\"int value_%ld(void) { return %ld; }\"}";
+    int n = snprintf(step, sizeof step, form, number, number, number, number, number);
+    memmove(body + *at + n, body + *at, len - *at);
+    memcpy(body + *at, step, (size_t)n);
+    *at += (size_t)n;
+    return len + (size_t)n;
 }
 
-/* One conversation's body: its own first piece, and as many steps as there were. */
-static void post(int fd, const char *first, long steps) {
+static void post(int fd, const char *body, size_t len) {
     char head[256];
-    size_t more = (size_t)steps * load.step.len;
     int n = snprintf(head, sizeof head,
                      "POST %s HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer k\r\n"
                      "content-type: application/json\r\ncontent-length: %zu\r\n\r\n",
-                     load.path, load.first.len + more + load.rest.len);
-    if (send_all(fd, head, (size_t)n) || send_all(fd, first, load.first.len) ||
-        send_all(fd, load.steps, more) || send_all(fd, load.rest.at, load.rest.len))
-        die("send");
-}
-
-static char *first_of(long talk) {
-    struct piece p = {malloc(load.first.len), load.first.len};
-    memcpy(p.at, load.first.at, p.len);
-    number(p, (long)getpid() % 100000 * 100 + talk); /* nobody has had it before */
-    return p.at;
+                     load.path, len);
+    if (send_all(fd, head, (size_t)n) || send_all(fd, body, len)) die("send");
 }
 
 /* The time of the first byte; reads on to the last chunk. */
@@ -193,38 +186,32 @@ static double receive(int fd) {
 static void *client(void *arg) {
     (void)arg;
     int fd = dial();
-    char **first = calloc((size_t)load.talks, sizeof *first);
+    size_t steps = load.grow ? (size_t)load.steps : 0, len = 0, at = 0;
+    char *body = malloc(load.len + steps * STEP_ROOM + 1);
+    long step = 0;
     for (long i; (i = atomic_fetch_add(&load.next, 1)) < load.n;) {
-        long talk = i % load.talks;
-        if (!first[talk]) first[talk] = first_of(talk);
         double due = load.rate > 0 ? load.start + (double)i / load.rate : now();
         double wait = due - now();
         if (wait > 0) {
             struct timespec t = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
             nanosleep(&t, NULL);
         }
-        post(fd, first[talk], i / load.talks + KNOWN);
+        char number[24];
+        snprintf(number, sizeof number, "%08ld", (load.first + i) % 100000000);
+        if (len == 0 || step == load.steps) {
+            memcpy(body, load.body, len = load.len);
+            if (load.mark) memcpy(body + load.mark, number, 8);
+            at = load.grow;
+            step = 0;
+        }
+        if (steps > 0) len = add_step(body, len, &at, step);
+        step++;
+        post(fd, body, len);
         load.times[i] = receive(fd) - due;
     }
     close(fd);
-    for (long i = 0; i < load.talks; i++) free(first[i]);
-    free(first);
+    free(body);
     return NULL;
-}
-
-/* The conversations before the first measured step. Met in mid-session, they are known from the
- * second request on. */
-static void begin(void) {
-    int fd = dial();
-    for (long i = 0; i < load.talks; i++) {
-        char *first = first_of(i);
-        for (long steps = 0; steps < KNOWN; steps++) {
-            post(fd, first, steps);
-            receive(fd);
-        }
-        free(first);
-    }
-    close(fd);
 }
 
 static int compare(const void *a, const void *b) {
@@ -234,9 +221,7 @@ static int compare(const void *a, const void *b) {
 
 static void run(int clients) {
     pthread_t *t = calloc((size_t)clients, sizeof *t);
-    load.talks = clients;
     load.times = calloc((size_t)load.n, sizeof *load.times);
-    begin();
     load.start = now() + 0.01;
     for (int i = 0; i < clients; i++)
         if (pthread_create(&t[i], NULL, client, NULL)) die("thread");
@@ -255,7 +240,7 @@ static void hold(int streams, double seconds) {
     int *fds = calloc((size_t)streams, sizeof *fds);
     for (int i = 0; i < streams; i++) {
         fds[i] = dial();
-        post(fds[i], load.first.at, 0);
+        post(fds[i], load.body, load.len);
         if (recv(fds[i], buf, sizeof buf, 0) <= 0) die("recv");
     }
     printf("%d streams open\n", streams);
@@ -265,33 +250,24 @@ static void hold(int streams, double seconds) {
     free(fds);
 }
 
-static char *cut(char *from, char *end, struct piece *p) {
-    char *to = memchr(from, 0x1e, (size_t)(end - from));
-    if (!to) to = end;
-    *p = (struct piece){from, (size_t)(to - from)};
-    return to < end ? to + 1 : end;
-}
-
-static char *read_body(const char *file) {
+static void read_body(const char *file) {
     FILE *f = fopen(file, "rb");
     if (!f) die(file);
     fseek(f, 0, SEEK_END);
-    size_t len = (size_t)ftell(f);
+    load.len = (size_t)ftell(f);
     rewind(f);
-    char *body = malloc(len + 1), *end = body + len;
-    if (fread(body, 1, len, f) != len) die(file);
+    load.body = malloc(load.len + 1);
+    if (fread(load.body, 1, load.len, f) != load.len) die(file);
     fclose(f);
-    cut(cut(cut(body, end, &load.first), end, &load.step), end, &load.rest);
-    return body;
-}
-
-static void make_steps(void) {
-    load.steps = malloc((size_t)(load.n + KNOWN) * load.step.len + 1);
-    for (long i = 0; i < load.n + KNOWN; i++) {
-        struct piece p = {load.steps + (size_t)i * load.step.len, load.step.len};
-        memcpy(p.at, load.step.at, p.len);
-        number(p, i);
-    }
+    char *mark = memmem(load.body, load.len, "@@@@@@@@", 8);
+    load.mark = mark ? (size_t)(mark - load.body) : 0;
+    char *grow = memmem(load.body, load.len, "########", 8);
+    load.steps = getenv("LOAD_STEPS") ? strtol(getenv("LOAD_STEPS"), NULL, 10) : 1;
+    load.first = (long)(now() * 1000) % 10000000 * 10;
+    if (!grow) return;
+    load.grow = (size_t)(grow - load.body);
+    memmove(grow, grow + 8, load.len - load.grow - 8);
+    load.len -= 8;
 }
 
 int main(int argc, char **argv) {
@@ -304,9 +280,8 @@ int main(int argc, char **argv) {
     load.path = getenv("LOAD_PATH") ? getenv("LOAD_PATH") : "/v1/chat/completions";
     if (strcmp(argv[1], "serve") == 0) serve(load.port);
     if (argc < 6) return 2;
-    char *body = read_body(argv[3]);
+    read_body(argv[3]);
     load.n = strtol(argv[4], NULL, 10);
-    make_steps();
     if (strcmp(argv[1], "hold") == 0) {
         hold((int)load.n, strtod(argv[5], NULL));
     } else if (strcmp(argv[1], "closed") == 0) {
@@ -315,7 +290,6 @@ int main(int argc, char **argv) {
         load.rate = strtod(argv[5], NULL);
         run((int)strtol(argv[6], NULL, 10));
     }
-    free(load.steps);
-    free(body);
+    free(load.body);
     return 0;
 }

@@ -202,6 +202,29 @@ static void api_count(paucis_stats *st, const struct settings *s, const struct c
     }
 }
 
+/* Reasons of the stable policy: there are fewer than this. */
+#define MAX_REASONS 16
+
+static void api_log_reasons(const struct view *v, const paucis_opts *o) {
+    struct {
+        const char *reason;
+        uint64_t hits;
+        int64_t saved;
+    } rows[MAX_REASONS] = {{0}};
+    for (size_t i = 0; i < v->edits.count; i++) {
+        const struct edit *e = &v->edits.at[i];
+        size_t r = 0;
+        while (r < MAX_REASONS && rows[r].reason && strcmp(rows[r].reason, e->why.reason) != 0) r++;
+        if (r == MAX_REASONS || e->undone) continue;
+        rows[r].reason = e->why.reason;
+        rows[r].hits++;
+        rows[r].saved += e->room;
+    }
+    for (size_t r = 0; r < MAX_REASONS && rows[r].reason; r++)
+        if (rows[r].saved > 0)
+            o->log(o->log_ud, rows[r].reason, rows[r].hits, (uint64_t)rows[r].saved);
+}
+
 static size_t api_edits(const struct view *v) {
     size_t n = 0;
     for (size_t i = 0; i < v->edits.count; i++) n += !v->edits.at[i].undone;
@@ -238,6 +261,7 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     api_count(st, s, counts, o);
     if (settings_fold(s)) {
+        if (o->log) api_log_reasons(v, o);
         st->cuts = c->fold.cuts.count;
         st->cut_now = c->fold.cut.part != SIZE_MAX;
     }

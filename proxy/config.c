@@ -158,10 +158,8 @@ static bool read_numbers(struct config *c, struct source s) {
         return false;
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores < 1) cores = 1;
     if (!number(s, FLAG_MAX_BODY, 64 * 1000 * 1000, (uint64_t)1 << 32, &c->max_body) ||
-        !number(s, FLAG_JOBS, cores > MOST_WORKERS ? MOST_WORKERS : (uint64_t)cores, MOST_WORKERS,
-                &workers))
+        !number(s, FLAG_JOBS, cores > 0 ? (uint64_t)cores : 1, 256, &workers))
         return false;
     c->workers = workers ? (unsigned)workers : 1;
     return seconds(s, FLAG_IDLE, 600, &c->idle) && seconds(s, FLAG_SLOW, 60, &c->slow) &&

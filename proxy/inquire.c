@@ -109,6 +109,7 @@ int cmd_off(const struct args *a) {
     struct config *c = config_read(a);
     struct record *r = c ? open_record(c) : NULL;
     bool ok = r && record_off(r, strtoll(a->operands[0], NULL, 10), "switched off by hand");
+    if (ok) complain("conversation %s is left to itself from its next request on", a->operands[0]);
     if (r && !ok) complain("no running conversation has the number '%s'", a->operands[0]);
     record_close(r);
     config_free(c);

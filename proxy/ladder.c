@@ -189,15 +189,15 @@ static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {
 bool ladder_again(struct xfer *x) {
     struct buf text = {0};
     bool again = false;
+    paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
     if (read_refusal(x, &text)) {
-        struct mind *m = mind_take(&x->scan);
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))
-            again = shorten(x, mind_ctx(m), text.data);
+            again = shorten(x, ctx, text.data);
         else if (x->status == 400 || rule)
-            again = climb(x, mind_ctx(m), rule ? rule : "400");
-        mind_give(m, x->stats.peak_alloc);
+            again = climb(x, ctx, rule ? rule : "400");
     }
     buf_free(&text);
+    contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
     return again;
 }

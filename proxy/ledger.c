@@ -52,7 +52,7 @@ struct ledger {
     pthread_mutex_t lock;
     int64_t since;
     struct sums all;
-    uint64_t buckets[BUCKETS], forwarded, stops;
+    uint64_t buckets[BUCKETS], forwarded, stops, cuts;
     int64_t work_sum;
     struct conv_row convs[CONVS];
     struct model_row models[MODELS];
@@ -209,6 +209,7 @@ void ledger_add(struct ledger *l, struct xfer *x) {
         add_time(l, x->work_us);
         if (!x->rewritten) add_reason(l->reasons, x->reason ? x->reason : "nothing-to-save");
         if (x->rung != RUNG_COMPACTED) l->stops++;
+        if (x->rewritten) l->cuts += x->stats.cut_now;
     } else {
         l->forwarded++;
     }
@@ -371,22 +372,25 @@ void ledger_metrics(struct ledger *l, struct buf *b) {
 void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b) {
     pthread_mutex_lock(&l->lock);
     const struct sums *s = &l->all;
-    double before = s->cost + s->saved;
+    double before = s->cost + s->saved, share = before > 0 ? s->saved / before * 100 : 0;
     buf_fmt(b,
-            "paucis: %" PRIu64 " requests, %" PRIu64 " shortened, %" PRIu64 " others passed on\n",
-            s->requests, s->rewritten, l->forwarded);
+            "paucis: %" PRIu64 " requests, %" PRIu64 " shortened, %" PRIu64 " cuts, %" PRIu64
+            " stopped after a refusal; %" PRIu64 " other requests passed on\n",
+            s->requests, s->rewritten, l->cuts, l->stops, l->forwarded);
     buf_fmt(b,
             "paucis: %" PRIu64 " prompt tokens by the provider's count, %" PRIu64
             " of them from its cache, %" PRIu64 " written to it; %" PRIu64 " output\n",
             s->fresh + s->cached + s->written, s->cached, s->written, s->output);
     if (s->requests > 0 && s->cost > 0)
-        buf_fmt(b, "paucis: the prompts cost as much as %.0f uncached tokens, %s %.0f (%.1f %%)\n",
-                s->cost, s->saved < 0 ? "which is more by" : "saved net",
-                s->saved < 0 ? -s->saved : s->saved,
-                before > 0 ? (s->saved < 0 ? -s->saved : s->saved) / before * 100 : 0.0);
+        buf_fmt(b,
+                "paucis: the prompts cost %.0f uncached tokens, without paucis about %.0f: "
+                "%s %.0f net (%.1f %%)\n",
+                s->cost, before, s->saved < 0 ? "lost" : "saved",
+                s->saved < 0 ? -s->saved : s->saved, s->saved < 0 ? -share : share);
     if (c->price > 0)
-        buf_fmt(b, "paucis: in money %.4f paid for prompts, %.4f saved net\n",
-                s->cost * c->price / 1e6, s->saved * c->price / 1e6);
+        buf_fmt(b, "paucis: in money %.4f for the prompts, %s %.4f net\n", s->cost * c->price / 1e6,
+                s->saved < 0 ? "lost" : "saved",
+                (s->saved < 0 ? -s->saved : s->saved) * c->price / 1e6);
     if (c->observe && s->bytes_in > 0)
         buf_fmt(b, "paucis: observed only; %.1f %% of the bytes would not have been sent\n",
                 (double)(s->bytes_in - s->bytes_out) * 100 / (double)s->bytes_in);

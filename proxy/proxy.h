@@ -76,6 +76,14 @@ void spare_give(struct buf *b);              /* b is then empty */
 void spare_free(void);
 void spare_tick(void); /* once a second */
 
+/* ---- contexts.c: the library's, one for each of the newest conversations ------------------- */
+
+struct contexts *contexts_new(void);
+void contexts_free(struct contexts *c);
+paucis_ctx *contexts_take(struct contexts *c, int64_t conv); /* NULL: no memory */
+void contexts_give(struct contexts *c, paucis_ctx *ctx, int64_t conv, uint64_t bytes);
+void contexts_tick(struct contexts *c); /* once a second */
+
 /* ---- route.c: which provider, which format --------------------------------------------------- */
 
 enum provider {
@@ -158,16 +166,6 @@ bool scan_body(struct scan *s, const char *p, size_t n, const struct chain *seed
 void scan_free(struct scan *s);
 size_t scan_message_at(const struct scan *s, size_t byte); /* the message that holds the byte */
 struct chain scan_seed(const char *const *texts, size_t n);
-
-/* ---- minds.c: contexts that remember conversations ------------------------------------------- */
-
-enum { MOST_WORKERS = 64 }; /* each has one at a time */
-struct mind;
-struct mind *mind_take(const struct scan *s);   /* NULL: all are busy */
-paucis_ctx *mind_ctx(struct mind *m);           /* NULL: no memory, or m is */
-void mind_give(struct mind *m, uint64_t bytes); /* bytes: that it holds, about */
-void minds_tick(void);                          /* once a second */
-void minds_free(void);
 
 /* ---- record.c: a few bytes per conversation, in SQLite --------------------------------------- */
 
@@ -333,7 +331,8 @@ struct serve {
     struct record *record; /* NULL: none */
     struct MHD_Daemon *daemon;
     struct loop *loop;
-    struct work *work;
+    struct work *work, *clerk; /* decide what is sent; record what was */
+    struct contexts *contexts;
     struct ledger *ledger;
     struct inspect *inspect; /* NULL: no texts */
     struct conns *conns;

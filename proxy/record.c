@@ -8,7 +8,8 @@
  * itself.
  *
  * WAL and synchronous=NORMAL: what was written survives the end of the process in any way, and
- * no request waits for a disk. One connection behind one lock: a look-up takes microseconds. */
+ * no request waits for a disk. One connection reads and another writes, each behind its lock, so
+ * that a look-up, which takes microseconds, never waits for a commit. */
 #include "proxy.h"
 
 #include <errno.h>
@@ -21,14 +22,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
+enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256 };
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
 #define LAYOUT "3"
 
 static const char settings[] =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;";
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
+    "PRAGMA wal_autocheckpoint=0;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
 static const char since_3[] =
     "ALTER TABLE conv ADD COLUMN begun TEXT DEFAULT '';"
@@ -46,7 +48,7 @@ static const char schema[] =
     "output INT,"
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
-enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, TRIM, STOP, STATEMENTS };
+enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, STOP, STATEMENTS, READS = NEW };
 
 static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
@@ -64,16 +66,13 @@ static const char *const sql[STATEMENTS] = {
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
         "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
-    [TRIM] =
-        "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
-        " OFFSET ?1)",
     [STOP] = "UPDATE conv SET mode=?2,stop=?3 WHERE id=?1 AND mode=0",
 };
 
 struct record {
-    sqlite3 *db;
+    sqlite3 *from, *to; /* for reading, for writing */
     sqlite3_stmt *st[STATEMENTS];
-    pthread_mutex_t lock;
+    pthread_mutex_t reading, writing;
     unsigned logged;
 };
 
@@ -108,15 +107,20 @@ static void column_text(sqlite3_stmt *st, int i, char *to, size_t cap) {
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
-static void purge(struct record *r) {
-    char text[256];
+/* Old rows go, and what is new is moved into the file. */
+static void tidy(struct record *r) {
+    char text[512];
     int64_t before = (int64_t)time(NULL) - KEEP_DAYS * 86400;
     snprintf(text, sizeof text,
              "DELETE FROM tip WHERE conv IN (SELECT id FROM conv WHERE used<%" PRId64
              ");"
-             "DELETE FROM conv WHERE used<%" PRId64 ";",
-             before, before);
-    sqlite3_exec(r->db, text, NULL, NULL, NULL);
+             "DELETE FROM conv WHERE used<%" PRId64
+             ";"
+             "DELETE FROM request WHERE id <= (SELECT id FROM request ORDER BY id DESC LIMIT 1"
+             " OFFSET %d);",
+             before, before, KEEP_REQUESTS);
+    sqlite3_exec(r->to, text, NULL, NULL, NULL);
+    sqlite3_wal_checkpoint_v2(r->to, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
 /* Made with its mode before SQLite sees it. */
@@ -149,22 +153,25 @@ static bool run(sqlite3 *db, const char *text) {
 struct record *record_open(const char *path) {
     struct record *r = calloc(1, sizeof *r);
     if (!r) return NULL;
-    pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->reading, NULL);
+    pthread_mutex_init(&r->writing, NULL);
     bool made = make_file(path);
     if (!made) complain("cannot open '%s': %s", path, strerror(errno));
-    bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK && run(r->db, settings);
-    if (ok && !layout_is_ours(r->db)) {
-        (void)run(r->db, since_3); /* fails where there is no table yet */
-        ok = run(r->db, other_layout);
+    bool ok = made && sqlite3_open(path, &r->to) == SQLITE_OK && run(r->to, settings);
+    if (ok && !layout_is_ours(r->to)) {
+        (void)run(r->to, since_3); /* fails where there is no table yet */
+        ok = run(r->to, other_layout);
     }
-    ok = ok && run(r->db, schema);
+    ok = ok && run(r->to, schema) && sqlite3_open(path, &r->from) == SQLITE_OK &&
+         run(r->from, settings);
     for (int i = 0; ok && i < STATEMENTS; i++)
-        ok = sqlite3_prepare_v2(r->db, sql[i], -1, &r->st[i], NULL) == SQLITE_OK;
+        ok = sqlite3_prepare_v2(i < READS ? r->from : r->to, sql[i], -1, &r->st[i], NULL) ==
+             SQLITE_OK;
     if (ok) {
-        purge(r);
+        tidy(r);
         return r;
     }
-    if (made) complain("cannot use '%s': %s", path, r->db ? sqlite3_errmsg(r->db) : "no memory");
+    if (made) complain("cannot use '%s': %s", path, r->to ? sqlite3_errmsg(r->to) : "no memory");
     record_close(r);
     return NULL;
 }
@@ -172,8 +179,10 @@ struct record *record_open(const char *path) {
 void record_close(struct record *r) {
     if (!r) return;
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(r->st[i]);
-    sqlite3_close(r->db);
-    pthread_mutex_destroy(&r->lock);
+    sqlite3_close(r->from);
+    sqlite3_close(r->to);
+    pthread_mutex_destroy(&r->reading);
+    pthread_mutex_destroy(&r->writing);
     free(r);
 }
 
@@ -251,7 +260,7 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind_text(st, 10, c->begun);
     bind(st, 11, c->budget_at);
     if (!done(st)) return false;
-    c->id = sqlite3_last_insert_rowid(r->db);
+    c->id = sqlite3_last_insert_rowid(r->to);
     return true;
 }
 
@@ -278,8 +287,8 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
 }
 
 static bool end(struct record *r, bool ok) {
-    ok = run(r->db, ok ? "COMMIT" : "ROLLBACK") && ok;
-    if (!ok && !sqlite3_get_autocommit(r->db)) run(r->db, "ROLLBACK");
+    ok = run(r->to, ok ? "COMMIT" : "ROLLBACK") && ok;
+    if (!ok && !sqlite3_get_autocommit(r->to)) run(r->to, "ROLLBACK");
     return ok;
 }
 
@@ -287,19 +296,19 @@ static bool end(struct record *r, bool ok) {
  * turn is over: the next request is found by either. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->reading);
     bool ok = find(r, s, c);
-    if (ok && !c->id && !peek) {
-        ok = run(r->db, "BEGIN IMMEDIATE");
-        if (ok)
-            ok = end(r, find(r, s, c) && (c->id || (insert(r, c, s->n) && put_tip(r, c, s->n))));
-    }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->reading);
+    if (!ok || c->id || peek) return ok;
+    pthread_mutex_lock(&r->writing);
+    ok = run(r->to, "BEGIN IMMEDIATE");
+    if (ok) ok = end(r, insert(r, c, s->n) && put_tip(r, c, s->n));
+    pthread_mutex_unlock(&r->writing);
     return ok;
 }
 
 bool record_put(struct record *r, const struct conv *c) {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->writing);
     sqlite3_stmt *st = begin(r, PUT, c->id);
     bind(st, 2, c->attach);
     bind(st, 3, c->render);
@@ -311,7 +320,7 @@ bool record_put(struct record *r, const struct conv *c) {
     bind_text(st, 9, c->begun);
     bind(st, 10, c->budget_at);
     bool ok = done(st);
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->writing);
     return ok;
 }
 
@@ -330,12 +339,12 @@ static bool put_turn(struct record *r, const struct conv *c, size_t n) {
 }
 
 bool record_off(struct record *r, int64_t id, const char *why) {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->writing);
     sqlite3_stmt *st = begin(r, STOP, id);
     bind(st, 2, MODE_LEAVING);
     bind_text(st, 3, why);
-    bool ok = done(st) && sqlite3_changes(r->db) > 0;
-    pthread_mutex_unlock(&r->lock);
+    bool ok = done(st) && sqlite3_changes(r->to) > 0;
+    pthread_mutex_unlock(&r->writing);
     return ok;
 }
 
@@ -376,37 +385,80 @@ static bool put_log(struct record *r, const struct xfer *x) {
 void record_turn(struct record *r, const struct xfer *x) {
     const struct conv *c = &x->conv;
     bool turn = c->id && !x->route.counts;
-    pthread_mutex_lock(&r->lock);
-    if (run(r->db, "BEGIN IMMEDIATE")) {
+    pthread_mutex_lock(&r->writing);
+    if (run(r->to, "BEGIN IMMEDIATE")) {
         bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n));
         (void)end(r, ok && put_log(r, x));
     }
-    if (++r->logged % LOG_TRIM == 0) {
-        (void)done(begin(r, TRIM, KEEP_REQUESTS));
-        purge(r);
-    }
-    pthread_mutex_unlock(&r->lock);
+    if (++r->logged % TIDY == 0) tidy(r);
+    pthread_mutex_unlock(&r->writing);
 }
 
-/* Rows as "name: value" lines: for people, and for a bug report. No texts are kept, so none
- * appear. */
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static const char about_one[] =
+    "SELECT printf('%x',r.id) AS request, datetime(at,'unixepoch')||' UTC' AS at, path,"
+    " provider||', '||r.model AS 'for', status,"
+    " CASE WHEN rung=1 THEN 'the original, after a refusal'"
+    "  WHEN rung=2 THEN 'the exit body, after a refusal'"
+    "  WHEN bytes_out<bytes_in THEN 'a shorter body' ELSE 'the body as it came' END AS sent,"
+    " reason AS because, what AS went,"
+    " printf('%d bytes in %d messages, %d bytes sent, %d edits',bytes_in,messages,bytes_out,edits)"
+    "  AS size,"
+    " printf('%d tokens, %d of them from the cache, %d written to it',r.prompt,r.cached,r.written)"
+    "  AS prompt, output||' tokens' AS output,"
+    " printf('%.0f uncached tokens, %s %.0f against no paucis',cost,"
+    "  CASE WHEN saved<0 THEN 'lost' ELSE 'saved' END,abs(saved)) AS cost,"
+    " printf('decision %.1f ms, first byte %.1f ms after it was sent, all %.1f ms',"
+    "  work_us/1e3,head_us/1e3,total_us/1e3) AS time,"
+    " printf('%d, %d cuts so far',r.conv,cuts) AS conversation,"
+    " CASE c.mode WHEN 0 THEN 'runs' WHEN 1 THEN 'stopped: its forms stay'"
+    "  WHEN 2 THEN 'stopped: sent as it comes' WHEN 3 THEN 'left: sent as it comes, without bound"
+    " thinking' ELSE 'about to be left' END AS state, c.stop AS since,"
+    " CASE WHEN c.attach>0 THEN printf('met after %d messages',c.attach) END AS attached,"
+    " CASE WHEN c.budget>0 THEN printf('%d tokens, learnt from a refusal',c.budget) END AS window,"
+    " c.begun AS options"
+    " FROM request r LEFT JOIN conv c ON c.id=r.conv WHERE r.id=?1";
+static const char about_all[] =
+    "SELECT printf('%-13x %s %5d %-22.22s %3d %9d %9d %7d %7d %8.0f %s',id,"
+    "strftime('%m-%d %H:%M:%S',at,'unixepoch'),conv,model,status,bytes_in,bytes_out,prompt,cached,"
+    "saved,reason) FROM request ORDER BY id DESC LIMIT 50";
+
+static const char *meaning(const char *reason) {
+#define REASON(word, text) \
+    if (strcmp(reason, word) == 0) return text;
+#include "reasons.def"
+#undef REASON
+    return "";
+}
+
+static void add_row(sqlite3_stmt *st, struct buf *b) {
+    for (int i = 0; i < sqlite3_column_count(st); i++) {
+        const char *v = (const char *)sqlite3_column_text(st, i),
+                   *name = sqlite3_column_name(st, i);
+        if (!v || !*v) continue;
+        buf_fmt(b, "%-13s %s", name, v);
+        if (strcmp(name, "because") == 0) buf_fmt(b, ": %s", meaning(v));
+        buf_str(b, "\n");
+    }
+}
+
+/* One request in words, or the newest fifty, a line each. No texts are kept, so none appear. */
 bool record_why(struct record *r, const char *id, struct buf *b) {
-    static const char one[] =
-        "SELECT r.*, c.attach, c.render, c.mode, c.stop, c.budget FROM request r"
-        " LEFT JOIN conv c ON c.id = r.conv WHERE r.id = ?1";
-    static const char all[] = "SELECT * FROM request ORDER BY id DESC LIMIT 50";
     sqlite3_stmt *st;
     bool found = false;
-    if (sqlite3_prepare_v2(r->db, id ? one : all, -1, &st, NULL) != SQLITE_OK) return false;
+    if (sqlite3_prepare_v2(r->from, id ? about_one : about_all, -1, &st, NULL) != SQLITE_OK)
+        return false;
     if (id) sqlite3_bind_int64(st, 1, (int64_t)strtoull(id, NULL, 16));
-    while (sqlite3_step(st) == SQLITE_ROW) {
-        if (found) buf_str(b, "\n");
-        found = true;
-        buf_fmt(b, "%-12s %llx\n", "request", (unsigned long long)column(st, 0));
-        for (int i = 1; i < sqlite3_column_count(st); i++) {
-            const unsigned char *v = sqlite3_column_text(st, i);
-            if (v && *v) buf_fmt(b, "%-12s %s\n", sqlite3_column_name(st, i), v);
-        }
+    for (; sqlite3_step(st) == SQLITE_ROW; found = true) {
+        if (!id && !found)
+            buf_str(b,
+                    "request       time (UTC)      conv model                  status  bytes in"
+                    "      sent  prompt  cached    saved because\n");
+        if (id)
+            add_row(st, b);
+        else
+            buf_fmt(b, "%s\n", (const char *)sqlite3_column_text(st, 0));
     }
     sqlite3_finalize(st);
     return found;

@@ -75,8 +75,8 @@ static void record_options(const struct xfer *x, bool leaving, struct extra *e) 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
     struct xfer *x = ud;
     size_t n = strlen(x->what);
-    snprintf(x->what + n, sizeof x->what - n, "%s%s %" PRIu64 " times %" PRIu64 " bytes",
-             n ? ", " : "", strategy, hits, bytes);
+    snprintf(x->what + n, sizeof x->what - n, "%s%s: %" PRIu64 " times, %" PRIu64 " bytes",
+             n ? "; " : "", strategy, hits, bytes);
 }
 
 /* A conversation met in mid-session begins behind what it brought along. */
@@ -109,13 +109,13 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
     if (leaving) o.policy = "exit", o.strategies = NULL;
     if (!o.price && providers[x->route.provider].forced)
         o.price = provider_price(x->route.provider);
-    o.flags |= PAUCIS_REMEMBER;
     o.log = note_saving;
     o.log_ud = x;
     bool whole = !options_are_stable(&o) && !leaving; /* these know no more than the body */
     if (whole && x->conv.budget && x->conv.budget < o.budget_tokens)
         o.budget_tokens = x->conv.budget;
     if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
+    if (x->conv.id) o.flags |= PAUCIS_REMEMBER;
     paucis_stats st = {.size = sizeof st};
     *err = paucis_compact_into(ctx, in->data, in->len, &o, x->edited.data, in->len, &x->edited.len,
                                &st, NULL);
@@ -330,9 +330,9 @@ void rewrite_decide(struct xfer *x) {
     if (doubt) {
         rewrite_send_original(x, doubt);
     } else {
-        struct mind *m = mind_take(&x->scan);
-        choose(x, mind_ctx(m));
-        mind_give(m, x->stats.peak_alloc);
+        paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
+        choose(x, ctx);
+        contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
     }
     x->work_us = now_us() - from;
 }

@@ -140,6 +140,20 @@ static void block_child_signal(void) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Where it is, and what the program does or does not do behind it. */
+static void announce(const struct serve *s, const char *program) {
+    static const paucis_kv clients[] = {
+#define CLIENT(name, text) {name, text},
+#include "run.def"
+#undef CLIENT
+    };
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    complain("http://127.0.0.1:%u for this command only; live page /paucis/%s%s", s->port,
+             s->inspect ? "?token=" : "", s->inspect ? inspect_token(s->inspect) : "");
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++)
+        if (strcmp(name, clients[i].key) == 0) complain("%s", clients[i].val);
+}
+
 int cmd_run(const struct args *a) {
     if (a->noperands == 0) return usage_error("no command: paucis run [OPTIONS] -- COMMAND...");
     struct config *c = config_read(a);
@@ -153,6 +167,7 @@ int cmd_run(const struct args *a) {
     struct env e;
     pid_t pid = 0;
     if (!s) return EXIT_USAGE;
+    if (!a->count[FLAG_QUIET]) announce(s, a->operands[0]);
     int err = make_env(&e, s->port) ? spawn(a, &e, &pid) : ENOMEM;
     int code = EXIT_USAGE;
     if (err)

@@ -47,8 +47,8 @@ static void free_all(struct serve *s) {
     record_close(s->record);
     ledger_free(s->ledger);
     inspect_free(s->inspect);
+    contexts_free(s->contexts);
     conns_free(s->conns);
-    minds_free();
     spare_free();
     config_free(atomic_load(&s->config));
     free(s);
@@ -64,12 +64,14 @@ struct serve *serve_start(struct config *c) {
     atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
     s->ledger = ledger_new();
     s->conns = conns_new();
-    bool ok = s->ledger && s->conns;
+    s->contexts = contexts_new();
+    bool ok = s->ledger && s->conns && s->contexts;
     if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
-    ok =
-        ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
+    ok = ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) &&
+         (s->clerk = work_start(s, 1)) && listen_start(s);
     if (ok) return s;
+    if (s->clerk) work_stop(s->clerk);
     if (s->work) work_stop(s->work);
     if (s->loop) loop_stop(s->loop);
     free_all(s);
@@ -93,6 +95,7 @@ void serve_stop(struct serve *s) {
     listen_stop(s);
     wait_quiet(s, 2000);
     work_stop(s->work);
+    work_stop(s->clerk);
     loop_stop(s->loop);
     free_all(s);
 }

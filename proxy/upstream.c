@@ -382,7 +382,7 @@ static void let_go(struct loop *l, struct xfer *x) {
     *x->link = x->next;
     if (x->next) x->next->link = x->link;
     pthread_mutex_unlock(&l->lock);
-    work_add(l->serve->work, x, JOB_LEDGER);
+    work_add(l->serve->clerk, x, JOB_LEDGER);
     xfer_drop(x); /* the hold that came with loop_watch */
 }
 
@@ -500,7 +500,7 @@ static void *run(void *ud) {
         if (now_us() - swept > 1000000) {
             conns_sweep(l->serve->conns);
             spare_tick();
-            minds_tick();
+            contexts_tick(l->serve->contexts);
             swept = now_us();
         }
         struct xfer *x;

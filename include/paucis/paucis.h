@@ -93,7 +93,8 @@ typedef struct paucis_kv {
     const char *key, *val;
 } paucis_kv;
 
-/* Called once for each strategy that saved something, and for nothing else. */
+/* Called once for each strategy that saved something, under the stable policy once for each reason,
+ * and for nothing else. */
 typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64_t bytes_saved);
 
 #define PAUCIS_MAX_HANDLE 64

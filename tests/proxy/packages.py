@@ -23,11 +23,13 @@ def install():
                            capture_output=True, timeout=240)
         have_node = os.path.isdir(os.path.join(modules, "openai"))
     env = os.path.join(CACHE, "python")
-    if not os.path.exists(os.path.join(env, "ready")):
+    ready = os.path.join(env, "ready-2")  # another number when the list below changes
+    if not os.path.exists(ready):
         ok = subprocess.run([sys.executable, "-m", "venv", env], capture_output=True).returncode == 0
-        ok = ok and subprocess.run([os.path.join(env, "bin", "pip"), "install", "-q", "openai", "anthropic"],
+        ok = ok and subprocess.run([os.path.join(env, "bin", "pip"), "install", "-q", "openai", "anthropic",
+                                    "google-genai"],
                                    capture_output=True, timeout=240).returncode == 0
         if ok:
-            open(os.path.join(env, "ready"), "w").close()
-    have_python = os.path.exists(os.path.join(env, "ready"))
+            open(ready, "w").close()
+    have_python = os.path.exists(ready)
     return have_node, have_python

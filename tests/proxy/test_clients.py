@@ -13,7 +13,7 @@ TURNS = 60 if LONG else 20
 STABLE = b"stable" in subprocess.run([PAUCIS, "list", "policies"], capture_output=True).stdout
 DECIDE = ("-p", "stable") if STABLE else ("-s", "snippet", "-O", "step=12")
 NODE = ("openai-chat", "openai-responses", "anthropic", "gemini", "ai-openai", "ai-anthropic")
-PYTHON = ("py-openai", "py-anthropic")
+PYTHON = ("py-openai", "py-anthropic", "py-gemini")
 
 
 def talk(client, base, mode):

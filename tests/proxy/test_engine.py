@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,6 +30,29 @@ def test_passes_other_paths():
         assert ask(s.port, method, "/v1/files/1")[0] == 200 and last()[0] == method
     status, headers, body = ask(s.port, "HEAD", "/v1/files/1")
     assert status == 200 and body == b"" and last()[0] == "HEAD"
+    s.stop()
+
+
+def test_routes():
+    """Which provider, by the first segment, by headers, by path; and what address and path share stands once."""
+    names = ("anthropic", "openai", "gemini", "openrouter", "deepseek", "chatgpt", "local")
+    s = Serve(",".join(f"{n}={up.url}/at-{n}" + ("/v1" if n == "openai" else "") for n in names))
+    for path, headers, wanted in (
+            ("/v1/chat/completions", {}, "/at-openai/v1/chat/completions"),
+            ("/v1/responses?a=b", {"authorization": "Bearer sk-x"}, "/at-openai/v1/responses?a=b"),
+            ("/v1/models", {"anthropic-version": "2023-06-01"}, "/at-anthropic/v1/models"),
+            ("/v1/messages", {}, "/at-anthropic/v1/messages"),
+            ("/v1beta/models/gemini-x:generateContent", {}, "/at-gemini/v1beta/models/gemini-x:generateContent"),
+            ("/v1/x", {"x-goog-api-key": "k"}, "/at-gemini/v1/x"),
+            ("/api/v1/chat/completions", {}, "/at-openrouter/api/v1/chat/completions"),
+            ("/v1/chat/completions", {"authorization": "Bearer sk-or-x"}, "/at-openrouter/v1/chat/completions"),
+            ("/backend-api/codex/responses", {}, "/at-chatgpt/backend-api/codex/responses"),
+            ("/openai/v1/models", {}, "/at-openai/v1/models"),
+            ("/local/v1/models", {"anthropic-version": "x"}, "/at-local/v1/models"),
+            ("/deepseek/chat/completions", {}, "/at-deepseek/chat/completions"),
+            ("/openaix/v1", {}, "/at-openai/v1/openaix/v1")):
+        assert ask(s.port, "GET", path, headers=headers)[0] == 200
+        assert last()[1] == wanted, (path, headers, last()[1])
     s.stop()
 
 
@@ -280,6 +304,10 @@ def test_codings():
     r = subprocess.run(["zstd", "-qc"], input=plain, capture_output=True)
     if r.returncode == 0:
         coded["zstd"] = r.stdout
+    r = subprocess.run(["node", "-e", "const z = require('zlib'); process.stdout.write(z.brotliCompressSync("
+                        "require('fs').readFileSync(0)))"], input=plain, capture_output=True) if shutil.which("node") else None
+    if r and r.returncode == 0:
+        coded["br"] = r.stdout
     for coding, body in coded.items():
         status, headers, _ = post(s, body, content_encoding=coding, content_md5="x", digest="y")
         assert status == 200 and headers["x-paucis"].startswith("saved="), (coding, headers)

@@ -62,4 +62,27 @@ def anthropic():
             {"type": "tool_result", "tool_use_id": b["id"], "content": read(**b["input"])} for b in calls]})
 
 
-{"py-openai": openai_chat, "py-anthropic": anthropic}[client]()
+def gemini():
+    from google import genai
+    from google.genai import types
+    api = genai.Client(api_key="test", http_options=types.HttpOptions(base_url=base))
+    read_tool = {"name": "read", "parameters_json_schema": schema}
+    config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[read_tool])])
+    contents = [types.Content(role="user", parts=[types.Part(text=task)])]
+    while True:
+        request = {"model": "gemini-x", "contents": contents, "config": config}
+        if stream:
+            parts = [p for chunk in api.models.generate_content_stream(**request)
+                     for p in chunk.candidates[0].content.parts]
+        else:
+            parts = api.models.generate_content(**request).candidates[0].content.parts
+        contents.append(types.Content(role="model", parts=parts))
+        print(json.dumps([p.model_dump(exclude_none=True) for p in parts]))
+        calls = [p.function_call for p in parts if p.function_call]
+        if not calls:
+            return
+        contents.append(types.Content(role="user", parts=[types.Part(function_response=types.FunctionResponse(
+            id=c.id, name=c.name, response={"output": read(**c.args)})) for c in calls]))
+
+
+{"py-openai": openai_chat, "py-anthropic": anthropic, "py-gemini": gemini}[client]()
