@@ -122,7 +122,7 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
         x->conv.attach = x->stats.messages_in - 1;
     x->conv.budget =
         learn_budget(limit, actual, was_rewritten ? x->stats.tokens_out : x->stats.tokens_in);
-    if (!rewrite_render(x, ctx, &err)) return false;
+    if (!rewrite_render(x, ctx, &err) || !rewrite_keep(x, ctx)) return false;
     if (!rewrite_record_edit(x)) return false;
     rewrite_send_edited(x);
     x->reason = "window";

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define RECALL "/paucis/recall/"
+
 extern const unsigned char paucis_page[];
 extern const unsigned paucis_page_len;
 
@@ -19,6 +21,9 @@ static void add_page(struct xfer *x, struct own *o, struct buf *b) {
 static void add_data(struct xfer *x, struct own *o, struct buf *b) {
     o->type = "application/json";
     ledger_json(x->serve->ledger, b);
+    if (b->failed) return;
+    b->len -= strlen("}\n");
+    buf_fmt(b, ",\"inspect\":%s}\n", x->config->inspect ? "true" : "false");
 }
 
 static void add_metrics(struct xfer *x, struct own *o, struct buf *b) {
@@ -35,6 +40,12 @@ static void add_health(struct xfer *x, struct own *o, struct buf *b) {
             draining ? "draining" : "ok", paucis_version_string(), atomic_load(&x->serve->active));
 }
 
+/* A removed text, for who may have it. */
+static void add_recall(struct xfer *x, struct own *o, struct buf *b) {
+    o->type = "text/plain; charset=utf-8";
+    o->status = keep_recall(x, x->uri + strlen(RECALL), b);
+}
+
 bool page_local(struct xfer *x, struct own *o, struct buf *body) {
     static const struct {
         const char *path;
@@ -45,6 +56,10 @@ bool page_local(struct xfer *x, struct own *o, struct buf *body) {
                  {"/metrics", add_metrics},
                  {"/healthz", add_health}};
     size_t n = strcspn(x->uri, "?");
+    if (strncmp(x->uri, RECALL, strlen(RECALL)) == 0) {
+        add_recall(x, o, body);
+        return !body->failed;
+    }
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (strlen(pages[i].path) != n || memcmp(x->uri, pages[i].path, n) != 0) continue;
         o->status = 200;

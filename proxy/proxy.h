@@ -105,7 +105,12 @@ bool route_find(struct route *r, const struct config *c, const char *uri, const 
 
 struct config {
     const char *listen, *token, *ca;
-    char *record;                         /* path of the record; NULL: none */
+    char *record; /* path of the record; NULL: none */
+    struct {      /* --store and its companions; url NULL: none */
+        const char *url, *most, *days, *key;
+        bool asked; /* not the default */
+    } store;
+    bool level_given, inspect;
     const char *upstream[PROVIDER_COUNT]; /* NULL: the provider's own */
     bool observe, quiet, verbose;
     uint64_t max_body;
@@ -123,6 +128,8 @@ struct config {
 /* NULL: reported. The file (--config) and the flags come from the same table; flags win. */
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
+/* The default store could not be opened: nothing can be recalled, so less may go. */
+void config_without_store(struct config *c);
 /* Only this policy can leave off in the middle and keep what it has done. */
 bool config_is_stable(const struct config *c);
 
@@ -163,7 +170,7 @@ struct chain scan_seed(const char *const *texts, size_t n);
 struct record; /* the open file */
 struct xfer;
 
-enum { STOP_TEXT = 64 };
+enum { STOP_TEXT = 64, NAME_TEXT = 17, LIST_TEXT = 200 };
 #define ATTACH_NOW UINT32_MAX /* met in mid-session; the library has not counted yet */
 
 /* How a conversation is sent. Stopped ones are never cut again; see DESIGN.md law 7. */
@@ -187,6 +194,9 @@ struct conv {
     uint64_t prompt, cached, written, raw, bad_turns;
     int64_t last; /* seconds */
     char model[64];
+    char name[NAME_TEXT];  /* in the store; what branches have in common */
+    char still[LIST_TEXT]; /* requests, by their messages, at which a cut was withheld: "12,15" */
+    char cold[LIST_TEXT];  /* ... that found the cache cold, so that a cut was free */
 };
 
 struct record *record_open(const char *path); /* NULL: reported */
@@ -259,7 +269,8 @@ struct xfer {
     paucis_stats stats;
     enum rung rung;
     bool rewritten, forced;
-    const char *reason; /* why it passes through, or why this rung; static text */
+    struct keeper *keeper; /* the worker's, while it has this request */
+    const char *reason;    /* why it passes through, or why this rung; static text */
     char model[64];
     char what[200];     /* which strategies saved how much */
     double cost, saved; /* of the prompt, in base prices of a token; against not having paucis */
@@ -306,6 +317,7 @@ int64_t now_us(void);             /* a clock that only goes forward */
 struct serve {
     _Atomic(struct config *) config;
     struct record *record; /* NULL: none */
+    struct keep_all *keep; /* the store; NULL: none */
     struct MHD_Daemon *daemon;
     struct loop *loop;
     struct work *work;
@@ -340,12 +352,33 @@ void rewrite_decide(struct xfer *x, paucis_ctx *ctx);
 void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
+/* What x->edited lacks is in the store, if there is one. */
+bool rewrite_keep(struct xfer *x, paucis_ctx *ctx);
 /* Written before it is sent. False: it could not be, and this would be the first change. */
 bool rewrite_record_edit(struct xfer *x);
 void rewrite_send_edited(struct xfer *x);
 void rewrite_send_original(struct xfer *x, const char *reason);
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason); /* false: the same */
 bool ladder_again(struct xfer *x, paucis_ctx *ctx); /* true: x->send is to be tried now */
+
+/* ---- keep.c: the store --------------------------------------------------------------------- */
+
+/* False: reported. Without a store that was only the default, *out is NULL. */
+bool keep_start(struct config *c, struct keep_all **out);
+void keep_stop(struct keep_all *k); /* NULL is fine */
+
+/* One for each worker; NULL without a store or memory, and then nothing can be kept. */
+struct keeper *keeper_new(struct keep_all *k);
+void keeper_free(struct keeper *k);
+
+/* Handles in markers, if there is a store. */
+void keeper_options(struct xfer *x, paucis_opts *o);
+/* What x->edited lacks is written and acknowledged. False: it is not, and may not be sent. */
+bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
+/* After it was sent: how it is turned back. */
+void keeper_list(struct keeper *k);
+/* GET /paucis/recall/HANDLE: a status; the text, or what is wrong, in *out. */
+int keep_recall(struct xfer *x, const char *handle, struct buf *out);
 
 /* ---- ledger.c: what happened, for the page, the metrics, the log and the receipt ------------- */
 

@@ -25,15 +25,20 @@ enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, LOG_TRIM = 512 };
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
-#define LAYOUT "2"
+#define LAYOUT "3"
 
 static const char settings[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
+/* What earlier layouts did not have; it fails where the table is not there yet. */
+static const char *const later[] = {"ALTER TABLE conv ADD COLUMN name TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN still TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN cold TEXT DEFAULT ''"};
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
     " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
-    " written INT, raw INT, bad INT, last INT, model TEXT, used INT);"
+    " written INT, raw INT, bad INT, last INT, model TEXT, used INT, name TEXT, still TEXT,"
+    " cold TEXT);"
     "CREATE TABLE IF NOT EXISTS tip(hash BLOB PRIMARY KEY, conv INT, n INT) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS tip_conv ON tip(conv);"
     "CREATE TABLE IF NOT EXISTS request(id INTEGER PRIMARY KEY, at INT, conv INT, provider TEXT,"
@@ -48,12 +53,12 @@ static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
     [GET] =
         "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
-        "raw,bad,last,model FROM conv WHERE id=?1",
-    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9)",
+        "raw,bad,last,model,name,still,cold FROM conv WHERE id=?1",
+    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11,?12)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
     [PUT] =
         "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
-        "stop=?8 WHERE id=?1",
+        "stop=?8,still=?9,cold=?10 WHERE id=?1",
     [TURN] =
         "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
         " WHERE id=?1",
@@ -151,7 +156,10 @@ struct record *record_open(const char *path) {
     bool made = make_file(path);
     if (!made) complain("cannot open '%s': %s", path, strerror(errno));
     bool ok = made && sqlite3_open(path, &r->db) == SQLITE_OK && run(r->db, settings);
-    if (ok && !layout_is_ours(r->db)) ok = run(r->db, other_layout);
+    if (ok && !layout_is_ours(r->db)) {
+        ok = run(r->db, other_layout);
+        for (size_t i = 0; i < sizeof later / sizeof *later; i++) (void)run(r->db, later[i]);
+    }
     ok = ok && run(r->db, schema);
     for (int i = 0; ok && i < STATEMENTS; i++)
         ok = sqlite3_prepare_v2(r->db, sql[i], -1, &r->st[i], NULL) == SQLITE_OK;
@@ -212,9 +220,24 @@ static bool get(struct record *r, int64_t id, struct conv *c, uint64_t *tip) {
                            .last = sqlite3_column_int64(st, 13)};
         column_text(st, 7, c->stop, sizeof c->stop);
         column_text(st, 14, c->model, sizeof c->model);
+        column_text(st, 15, c->name, sizeof c->name);
+        column_text(st, 16, c->still, sizeof c->still);
+        column_text(st, 17, c->cold, sizeof c->cold);
     }
     sqlite3_reset(st);
     return ok;
+}
+
+/* Numbers of a list up to n. */
+static void keep_up_to(char *list, size_t n) {
+    for (char *p = list; *p;) {
+        char *end;
+        if (strtoull(p, &end, 10) > n) {
+            p[p > list ? -1 : 0] = '\0';
+            return;
+        }
+        p = *end ? end + 1 : end;
+    }
 }
 
 /* What a branch that leaves after `n` messages has in common with the one it leaves. */
@@ -222,6 +245,11 @@ static void branch(struct conv *c, size_t n) {
     struct conv old = *c;
     *c = (struct conv){.attach = old.attach, .render = old.render, .budget = old.budget};
     if (old.first_edit <= n) c->first_edit = old.first_edit;
+    memcpy(c->name, old.name, sizeof c->name);
+    memcpy(c->still, old.still, sizeof c->still);
+    memcpy(c->cold, old.cold, sizeof c->cold);
+    keep_up_to(c->still, n);
+    keep_up_to(c->cold, n);
     if (old.mode != MODE_RUNS && old.stopped_at <= n) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;
@@ -239,6 +267,9 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
     sqlite3_bind_int64(st, 9, (int64_t)time(NULL));
+    bind_text(st, 10, c->name);
+    bind_text(st, 11, c->still);
+    bind_text(st, 12, c->cold);
     if (!done(st)) return false;
     c->id = sqlite3_last_insert_rowid(r->db);
     return true;
@@ -265,6 +296,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
     bool known = n > 0 && n >= tip;
     if (n > 0 && !known) branch(c, n);
     if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
+    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
     if (peek || (known && n == s->n)) return true;
     if (!known && !insert(r, c, s->n)) return false;
     return put_tip(r, s, c->id);
@@ -293,6 +325,8 @@ bool record_put(struct record *r, const struct conv *c) {
     bind(st, 6, c->first_edit);
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
+    bind_text(st, 9, c->still);
+    bind_text(st, 10, c->cold);
     bool ok = done(st);
     pthread_mutex_unlock(&r->lock);
     return ok;

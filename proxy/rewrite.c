@@ -41,7 +41,7 @@ void rewrite_send_edited(struct xfer *x) {
 
 /* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[3];
+    paucis_kv kv[5];
     char attach[NUMBER], stop[NUMBER];
     size_t n;
 };
@@ -53,6 +53,8 @@ static void record_options(const struct xfer *x, bool leaving, struct extra *e) 
     snprintf(e->stop, NUMBER, "%" PRIu64, x->conv.stopped_at);
     bool stopped = x->conv.mode == MODE_FROZEN || (leaving && x->conv.stopped_at);
     if (stopped) e->kv[e->n++] = (paucis_kv){"stop", e->stop};
+    if (x->conv.still[0]) e->kv[e->n++] = (paucis_kv){"still", x->conv.still};
+    if (x->conv.cold[0]) e->kv[e->n++] = (paucis_kv){"cold", x->conv.cold};
 }
 
 static void note_saving(void *ud, const char *strategy, uint64_t hits, uint64_t bytes) {
@@ -93,6 +95,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
         o.price = provider_price(x->route.provider);
     o.log = note_saving;
     o.log_ud = x;
+    if (!leaving) keeper_options(x, &o);
     if (x->conv.budget && x->conv.budget < o.budget_tokens) o.budget_tokens = x->conv.budget;
     if (x->forced) o.flags |= PAUCIS_WITH_TOKENS;
     paucis_stats st = {.size = sizeof st};
@@ -202,9 +205,10 @@ static const char *error_reason(paucis_err err) {
  * conversation that began under others is not rendered anew in its middle. */
 static uint64_t rendering(const struct xfer *x) {
     const paucis_opts *o = &x->config->opts;
-    const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
+    const char *texts[5 + 2 * 32] = {o->policy, o->strategies, o->level,
                                      o->price ? o->price->name : NULL};
     size_t n = 4;
+    if (x->serve->keep) texts[n++] = "handles";
     for (size_t i = 0; i < o->nkv && i < 32; i++) {
         texts[n++] = o->kv[i].key;
         texts[n++] = o->kv[i].val;
@@ -236,6 +240,44 @@ static bool asked_off(struct xfer *x) {
     return true;
 }
 
+bool rewrite_keep(struct xfer *x, paucis_ctx *ctx) {
+    const struct buf *in = plain_of(x);
+    return keeper_keep(x, ctx, in->data, in->len);
+}
+
+/* One more number in a list of the record. */
+static bool add_number(char list[LIST_TEXT], uint64_t n) {
+    size_t len = strlen(list);
+    int more = snprintf(list + len, LIST_TEXT - len, "%s%" PRIu64, len ? "," : "", n);
+    if (more > 0 && (size_t)more < LIST_TEXT - len) return true;
+    list[len] = '\0';
+    return false;
+}
+
+/* The store failed: what was cut before is cut again, since it was acknowledged then, and nothing
+ * else. The record remembers that this request was sent so. If that happens too often, the
+ * conversation stays as it is. */
+static void withhold(struct xfer *x, paucis_ctx *ctx) {
+    struct conv *c = &x->conv;
+    uint64_t now = count_messages(x);
+    paucis_err err;
+    if (!config_is_stable(x->config)) {
+        send_safe(x, ctx, "store");
+        return;
+    }
+    if (c->mode == MODE_RUNS && !add_number(c->still, now)) {
+        c->mode = MODE_FROZEN;
+        c->stopped_at = now - 1;
+        snprintf(c->stop, sizeof c->stop, "the store failed too often");
+    }
+    if (c->id) (void)record_put(x->serve->record, c);
+    if (c->first_edit && rewrite_render(x, ctx, &err))
+        rewrite_send_edited(x);
+    else
+        rewrite_send_original(x, "store");
+    x->reason = "store";
+}
+
 static void choose(struct xfer *x, paucis_ctx *ctx) {
     paucis_err err;
     if (asked_off(x)) {
@@ -253,6 +295,8 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
         send_safe(x, ctx, "version"); /* this version would render it otherwise than it began */
     } else if (x->config->observe) {
         rewrite_send_original(x, "observe");
+    } else if (!rewrite_keep(x, ctx)) {
+        withhold(x, ctx);
     } else if (!rewrite_record_edit(x)) {
         rewrite_send_original(x, "record");
     } else {

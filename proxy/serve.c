@@ -44,6 +44,7 @@ static void use_limits(void) {
 
 static void free_all(struct serve *s) {
     record_close(s->record);
+    keep_stop(s->keep);
     ledger_free(s->ledger);
     conns_free(s->conns);
     spare_free();
@@ -62,6 +63,7 @@ struct serve *serve_start(struct config *c) {
     s->ledger = ledger_new();
     s->conns = conns_new();
     bool ok = s->ledger && s->conns;
+    ok = ok && keep_start(c, &s->keep);
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
     ok =
         ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
@@ -99,9 +101,10 @@ static void reload(struct serve *s, const struct args *a) {
         complain("the configuration stays as it was");
         return;
     }
+    if (!s->keep) config_without_store(now);
     now->older = old;
     atomic_store(&s->config, now);
-    complain("configuration read again; the address and the record stay until a restart");
+    complain("configuration read again; address, record and store stay until a restart");
 }
 
 int cmd_serve(const struct args *a) {

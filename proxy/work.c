@@ -68,19 +68,24 @@ static void send_again(struct xfer *x) {
 static void *run(void *ud) {
     struct work *w = ud;
     paucis_ctx *ctx = NULL;
+    struct keeper *keeper = NULL;
     struct xfer *x;
     while ((x = take(w))) {
         if (!ctx) paucis_ctx_new(&ctx, NULL); /* without one every body passes */
+        if (!keeper) keeper = keeper_new(w->serve->keep);
+        x->keeper = keeper;
         switch (x->job) {
         case JOB_REWRITE:
             rewrite_decide(x, ctx);
             loop_post(w->serve->loop, x, POST_START);
+            keeper_list(keeper);
             break;
         case JOB_LADDER:
             if (ladder_again(x, ctx))
                 send_again(x);
             else
                 let_stand(x);
+            keeper_list(keeper);
             break;
         case JOB_LEDGER:
             rewrite_watch(x);
@@ -89,6 +94,7 @@ static void *run(void *ud) {
         }
         xfer_drop(x);
     }
+    keeper_free(keeper);
     paucis_ctx_free(ctx);
     return NULL;
 }

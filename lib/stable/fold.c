@@ -646,6 +646,40 @@ static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     return PAUCIS_OK;
 }
 
+/* Nothing was in the cache any more, so all is written again in any case and a cut costs nothing
+ * but the thinking that the model is at: everything stale takes its short form. */
+static paucis_err cut_cold(struct fold *f, int64_t *found) {
+    int64_t saved = 0, lost = 0;
+    size_t first = SIZE_MAX;
+    *found = f->last_raw = 0;
+    for (size_t i = floor_leaf(f); i < f->leaves.count; i++) {
+        const struct fold_part *p = &f->parts.at[f->leaves.at[i]];
+        if (!is_candidate(f, i)) continue;
+        if (first == SIZE_MAX) first = i;
+        saved += size_now(p) - fold_tokens(p->brief.len);
+    }
+    if (first == SIZE_MAX) return PAUCIS_OK;
+    for (size_t i = f->thoughts.count; i > 0 && f->thoughts.at[i - 1] >= f->loop; i--)
+        if (f->thoughts.at[i - 1] > f->leaves.at[first])
+            lost += size_now(&f->parts.at[f->thoughts.at[i - 1]]);
+    if (lost * (int64_t)f->limits.thought >= saved) return PAUCIS_OK;
+    f->cut.part = f->leaves.at[first];
+    return cut_at(f, first);
+}
+
+/* Is this number in an ascending list of them? Goes on in the list: it is asked for ever larger
+ * ones. */
+static bool is_listed(const char **list, uint64_t n) {
+    while (*list && **list) {
+        uint64_t one = 0;
+        const char *at = *list;
+        for (; *at >= '0' && *at <= '9'; at++) one = one * 10 + (uint64_t)(*at - '0');
+        if (one >= n) return one == n;
+        *list = *at ? at + 1 : at;
+    }
+    return false;
+}
+
 /* Cuts what the budget demands. *found: what the cache still finds. */
 static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
     size_t part;
@@ -678,7 +712,9 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate ||
+                 is_listed(&f->limits.still, f->messages);
+    bool cold = is_listed(&f->limits.cold, f->messages);
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
@@ -687,7 +723,7 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     recede(f);
     PAUCIS_TRY(age(f));
     int64_t found = f->last_size, before = f->size; /* found: by the cache */
-    if (!quiet && f->limits.cuts) PAUCIS_TRY(rent_or_buy(f, &found));
+    if (!quiet && f->limits.cuts) PAUCIS_TRY(cold ? cut_cold(f, &found) : rent_or_buy(f, &found));
     if (!quiet) PAUCIS_TRY(keep_budget(f, fresh, &found));
     f->cut.saved = before - f->size;
     if (f->cut.part != SIZE_MAX) {

@@ -65,6 +65,8 @@ struct fold_limits {
     paucis_handle_fn *handle;   /* names removed texts; NULL = they have no names */
     void *handle_ud;
     const char *never;  /* results that stay whole, see never.h; NULL = none */
+    const char *still;  /* requests, by their messages, at which no form was given: "12,15" */
+    const char *cold;   /* ... at which nothing was in the cache any more, so that a cut is free */
     uint64_t risk;      /* thousandths that a cut may put us behind doing nothing */
     uint64_t thought;   /* what losing a token of present thinking counts, in writes */
     bool cuts;          /* level safe makes none but those the budget forces */

@@ -68,6 +68,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .bound = bound,
         .sent = s->sent,
         .never = s->never,
+        .still = s->still,
+        .cold = s->cold,
         .handle = s->handle,
         .handle_ud = s->handle_ud,
     };

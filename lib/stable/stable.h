@@ -39,6 +39,7 @@ struct stable {
     paucis_handle_fn *handle; /* NULL = no handles */
     void *handle_ud;
     const char *never;         /* see never.h; NULL = nothing is excluded */
+    const char *still, *cold;  /* see fold.h; NULL = none */
     const paucis_price *price; /* of the present request */
     uint64_t fixed;            /* tokens that the request has beside its messages, at most */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
