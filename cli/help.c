@@ -49,8 +49,10 @@ void help_main(struct buf *b) {
     buf_str(b, "Usage: paucis COMMAND [OPTIONS] [FILE]    (no FILE or '-': stdin)\n\nCommands:\n");
     for (size_t i = 0; i < CMD_COUNT; i++)
         buf_fmt(b, "  %-*s%s\n", COLUMN - 2, commands[i].name, commands[i].summary);
-    flag_lines(b, 1u << CMD_compact);
-    buf_str(b, "\nThese are the options of compact; 'paucis COMMAND --help' lists others.\n");
+    static const enum flag_id usual[] = {FLAG_POLICY, FLAG_LEVEL, FLAG_BUDGET, FLAG_OPTION,
+                                         FLAG_OUTPUT, FLAG_STATS, FLAG_JSONL};
+    buf_str(b, "\nOptions of compact, the usual ones ('paucis COMMAND --help' lists all):\n");
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) flag_line(b, &flags[usual[i]]);
     buf_fmt(b, "\nExample: %s\n\nExit: ", commands[CMD_compact].example);
     struct buf exits = {0};
 #define EXIT_CODE(name, number, text) buf_fmt(&exits, "%s%d %s", number ? "; " : "", number, text);

@@ -26,6 +26,7 @@ struct paucis_ctx {
     struct arena arena;         /* emptied at the start of every call */
     struct document doc, other; /* other: what the body is compared with */
     struct fold fold;           /* the stable policy's */
+    struct arena forms;         /* its texts */
     struct check check, after;  /* of the body as it came, and of the view with its edits */
     struct fold_cut outlook;    /* the next cut, after paucis_plan */
     bool folded;                /* the last call was decided by the fold */
@@ -85,7 +86,8 @@ paucis_err paucis_ctx_new(paucis_ctx **out, const paucis_alloc *alloc) {
     memset(*out, 0, sizeof **out);
     paucis_ctx *c = *out;
     c->mem = mem;
-    c->arena.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
+    c->arena.mem = c->forms.mem = c->fold.mem = c->fold.rent.mem = c->fold.subjects.mem = &c->mem;
+    c->fold.arena = &c->forms;
     c->tokens.run.mem = &c->mem;
     paucis__json_names_init(&c->names);
     c->doc.json.names = c->other.json.names = &c->names;
@@ -115,6 +117,7 @@ void paucis_ctx_free(paucis_ctx *c) {
     VEC_FREE(&c->mem, c->out);
     paucis__tokens_free(&c->tokens);
     paucis__arena_free(&c->arena);
+    paucis__arena_free(&c->forms);
     struct mem mem = c->mem;
     paucis__mem_resize(&mem, c, sizeof *c, 0);
 }

@@ -107,7 +107,10 @@ enum {
     PAUCIS_PASS_THROUGH = 1, /* an unknown format is copied instead of refused */
     PAUCIS_WITH_TOKENS = 2,  /* fill the token counts of the statistics */
     PAUCIS_WITH_BREAKS = 4,  /* count all broken rules, also where no edit needs to know */
-    PAUCIS_BOUND = 8 /* sessions: thinking is only valid behind the prefix it was made with */
+    PAUCIS_BOUND = 8, /* sessions: thinking is only valid behind the prefix it was made with */
+    /* The context keeps what it worked out for this body, and if the next one continues it, as
+     * requests of a conversation do, works only on what is new. The result is the same. */
+    PAUCIS_REMEMBER = 16
 };
 
 #define PAUCIS_NO_BUDGET UINT64_MAX

@@ -242,9 +242,10 @@ static paucis_err add_policy(struct settings *s, paucis_error *e) {
 paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, paucis_error *e) {
     set_defaults(s);
     s->flags = o->flags;
-    if (o->flags &
-        ~(uint32_t)(PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS | PAUCIS_BOUND))
-        return wrong(e, "unknown flags");
+    const uint32_t known = PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS |
+                           PAUCIS_BOUND | PAUCIS_REMEMBER;
+    if (o->flags & ~known) return wrong(e, "unknown flags");
+    s->stable.remember = o->flags & PAUCIS_REMEMBER;
     s->budget = s->stable.budget = o->budget_tokens;
     s->stable.price = o->price;
     s->stable.handle = o->handle;

@@ -248,12 +248,6 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
 
 /* ---- being born ---------------------------------------------------------------------------- */
 
-struct fold_seen {
-    uint64_t hash;
-    struct span key;
-    uint32_t part; /* NO_INDEX = free */
-};
-
 static struct fold_seen *seen_slot(const struct fold *f, uint64_t hash, struct span key) {
     for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
         struct fold_seen *s = &f->seen[i];
@@ -738,6 +732,7 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
 /* ---- memory -------------------------------------------------------------------------------- */
 
 void paucis__fold_clear(struct fold *f) {
+    f->past.good = false;
     f->parts.count = f->leaves.count = f->candidates.count = f->changed.count = f->thoughts.count =
         0;
     for (size_t i = 0; i < f->seen_size; i++) f->seen[i].part = NO_INDEX;
@@ -774,6 +769,7 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->now.tree);
     VEC_FREE(f->mem, f->again.tree);
     VEC_FREE(f->mem, f->thoughts);
+    VEC_FREE(f->mem, f->past.keys);
     paucis__mem_resize(f->mem, f->seen, f->seen_size * sizeof *f->seen, 0);
     f->seen = NULL;
     f->seen_size = 0;

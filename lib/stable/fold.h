@@ -14,6 +14,7 @@
 
 #include "stable/form.h"
 #include "stable/items.h"
+#include "stable/past.h"
 #include "stable/rent.h"
 #include "stable/sums.h"
 #include "view/view.h"
@@ -83,7 +84,11 @@ struct fold_cut {
     bool forced;         /* by the budget */
 };
 
-struct fold_seen;
+struct fold_seen { /* a result by its text */
+    uint64_t hash;
+    struct span key;
+    uint32_t part; /* NO_INDEX = free */
+};
 
 enum stage { STAGE_STEPS = 4, STAGES }; /* of a forced cut, see budget.c */
 
@@ -128,6 +133,7 @@ struct fold {
     size_t stage[STAGES];         /* how far each stage of forced cuts has come */
     size_t carrier;               /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
+    struct past past; /* for the next body */
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,

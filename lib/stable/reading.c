@@ -182,9 +182,9 @@ paucis_err paucis__reading_add(struct readings *r, size_t part, struct span text
 
 paucis_err paucis__reading_of(struct readings *r, size_t part, struct span text,
                               const struct reading **out) {
-    bool read = part < r->results.count && r->results.at[part].text.at == text.at &&
-                r->results.at[part].text.len == text.len;
-    if (!read) PAUCIS_TRY(paucis__reading_add(r, part, text));
+    if (part >= r->results.count || r->results.at[part].text.len != text.len)
+        PAUCIS_TRY(paucis__reading_add(r, part, text));
+    r->results.at[part].text = text; /* the same, but it may lie elsewhere by now */
     *out = &r->results.at[part];
     return PAUCIS_OK;
 }

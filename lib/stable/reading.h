@@ -46,7 +46,7 @@ void paucis__readings_init(struct readings *r, struct mem *m, uint64_t seed);
 
 /* A result is born; `part` is its number. */
 paucis_err paucis__reading_add(struct readings *r, size_t part, struct span text);
-/* The reading of a result. Good until the next is added. */
+/* The reading of a result, whose text never changes. Good until the next is added. */
 paucis_err paucis__reading_of(struct readings *r, size_t part, struct span text,
                               const struct reading **out);
 

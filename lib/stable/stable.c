@@ -121,38 +121,78 @@ static bool is_droppable(const struct view *v, const struct message *m) {
     return step && !view_is_frozen(v, m) && !v->locked && !(m->flags & MESSAGE_TOP);
 }
 
-static paucis_err add_message(struct fold *f, struct view *v, size_t message) {
+/* A part as the fold wants it, but for its strings. */
+static struct fold_part part_of(const struct view *v, size_t message, size_t part) {
     const struct message *m = view_message(v, message);
-    bool more = has_more_than_thinking(v, m);
-    for (size_t i = m->part; i < m->part + m->nparts; i++) {
-        const struct part *p = view_part(v, i);
-        struct fold_part new = {.message = (uint32_t)message,
-                                .role = m->role,
-                                .kind = p->kind,
-                                .mate = p->mate,
-                                .id = paucis__view_string(v, p->id),
-                                .name = paucis__view_string(v, p->name)};
-        if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
-        if (is_wanted(f, m, p)) PAUCIS_TRY(text_of(v, i, &new.text));
-        new.len = new.text.at ? new.text.len : length_of(v, i);
-        if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
-        if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED))
-            new.flags |= FOLD_BOUND;
-        if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
-        if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
-        PAUCIS_TRY(paucis__fold_add(f, &new));
-    }
-    return PAUCIS_OK;
+    const struct part *p = view_part(v, part);
+    bool more = p->kind != PART_THINKING || has_more_than_thinking(v, m);
+    struct fold_part new = {
+        .message = (uint32_t)message, .role = m->role, .kind = p->kind, .mate = p->mate};
+    if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
+    if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED)) new.flags |= FOLD_BOUND;
+    if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
+    if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
+    return new;
 }
 
-static paucis_err fold_view(struct fold *f, struct view *v) {
-    for (size_t i = 0; i < v->from_body; i++) {
-        bool reply = view_message(v, i)->role == ROLE_ASSISTANT;
-        if (i && reply && view_message(v, i - 1)->role != ROLE_ASSISTANT)
-            PAUCIS_TRY(paucis__fold_request(f, false));
-        PAUCIS_TRY(add_message(f, v, i));
+static paucis_err add_part(struct fold *f, struct view *v, size_t message, size_t part) {
+    const struct part *p = view_part(v, part);
+    struct fold_part new = part_of(v, message, part);
+    if (f->past.wanted) PAUCIS_TRY(paucis__past_add(f, v, part, &new));
+    new.id = paucis__view_string(v, p->id);
+    new.name = paucis__view_string(v, p->name);
+    if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
+    if (is_wanted(f, view_message(v, message), p)) PAUCIS_TRY(text_of(v, part, &new.text));
+    new.len = new.text.at ? new.text.len : length_of(v, part);
+    return paucis__fold_add(f, &new);
+}
+
+static bool begins_reply(const struct view *v, size_t message) {
+    return message && view_message(v, message)->role == ROLE_ASSISTANT &&
+           view_message(v, message - 1)->role != ROLE_ASSISTANT;
+}
+
+/* Feeds the messages from `from` on to the fold, which has made a request of those before. */
+static paucis_err fold_view(struct fold *f, struct view *v, size_t from) {
+    if (from && from == v->from_body) return PAUCIS_OK;
+    for (size_t i = from; i < v->from_body; i++) {
+        const struct message *m = view_message(v, i);
+        if (i > from && begins_reply(v, i)) PAUCIS_TRY(paucis__fold_request(f, false));
+        for (size_t p = m->part; p < m->part + m->nparts; p++) PAUCIS_TRY(add_part(f, v, i, p));
     }
     return paucis__fold_request(f, true);
+}
+
+/* Does the body begin with all that the fold has seen, and go on with a reply to it? */
+static bool continues_past(const struct fold *f, const struct view *v) {
+    size_t n = f->past.messages, part = 0;
+    if (n > v->from_body || (n < v->from_body && !begins_reply(v, n))) return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct message *m = view_message(v, i);
+        for (size_t end = m->part + m->nparts; part < end; part++) {
+            struct fold_part p = part_of(v, i, part);
+            if (!paucis__past_has(f, v, part, &p)) return false;
+        }
+    }
+    return part == f->parts.count;
+}
+
+/* Begins the fold, or goes on with the last one. *from: messages that it has seen already. */
+static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, size_t *from) {
+    *from = 0;
+    if (paucis__past_is_of(f, s, v) && continues_past(f, v)) {
+        *from = f->past.messages;
+        f->past.good = false;
+        f->limits.never = s->never; /* the same, but they may lie elsewhere by now */
+        f->limits.still = s->still;
+        f->limits.cold = s->cold;
+        return paucis__past_rebind(f, v);
+    }
+    paucis__arena_reset(f->arena);
+    paucis__stable_begin(f, s, v->bound);
+    f->limits.keep_thinking = v->strict;
+    paucis__past_begin(f, s, v);
+    return PAUCIS_OK;
 }
 
 /* ---- forms as edits ------------------------------------------------------------------------ */
@@ -194,13 +234,14 @@ static paucis_err leave(const struct fold *f, struct view *v) {
 }
 
 paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stable *s) {
-    f->mem = v->mem;
-    f->arena = v->arena;
+    size_t from;
     f->forms.seed = v->seed;
     f->source = (struct fold_source){text_of, key_of, v};
-    paucis__stable_begin(f, s, v->bound);
-    f->limits.keep_thinking = v->strict;
-    PAUCIS_TRY(fold_view(f, v));
+    PAUCIS_TRY(begin(f, v, s, &from));
+    f->past.good = false; /* until all went well */
+    PAUCIS_TRY(fold_view(f, v, from));
+    f->past.good = f->past.wanted;
+    f->past.messages = v->from_body;
     v->folded = true;
     paucis_err err = PAUCIS_OK;
     if (s->leave)

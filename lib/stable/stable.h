@@ -30,7 +30,7 @@ struct level {
 };
 extern const struct level paucis__levels[]; /* a NULL name ends; the second is the default */
 
-struct stable {
+struct stable { /* past.c compares all of it */
     const struct level *level;
     const struct form_kind *form;
     uint64_t option[STABLE_OPTIONS];
@@ -38,6 +38,7 @@ struct stable {
     bool leave;               /* only what must go because forms were sent before */
     paucis_handle_fn *handle; /* NULL = no handles */
     void *handle_ud;
+    bool remember;             /* the next body may continue this one, see past.h */
     const char *never;         /* see never.h; NULL = nothing is excluded */
     const char *still, *cold;  /* see fold.h; NULL = none */
     const paucis_price *price; /* of the present request */
@@ -48,7 +49,8 @@ struct stable {
 /* What a fold needs of the settings; arena, source and memory are the caller's. */
 void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound);
 
-/* Runs the fold over the view and asks for the edits. */
+/* Runs the fold over the view and asks for the edits. The fold keeps texts in an arena of its own,
+ * which this may empty. */
 paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stable *s);
 
 #endif

@@ -6,8 +6,8 @@ Every trace, as it came and in every format (without the traces: generated conve
 that an agent sent one after another. Each message in the output of a request stands with the same bytes at
 the same place in the output of the next one, unless a cut fell between, and then up to it. The same with
 cache marks that move every turn, with messages put into the history, with another system text and other
-tools. Where the history is what was sent, compacting again keeps it. Other processes and thread counts
-give the same bytes. Without PAUCIS_LONG=1 only some of the traces.
+tools. Where the history is what was sent, compacting again keeps it. A context that remembers the
+request before, other processes and other thread counts give the same bytes. Without PAUCIS_LONG=1 only some of the traces.
 """
 import json
 import pathlib
@@ -19,7 +19,7 @@ HOME = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HOME / "tools"), str(HOME / "ref")]
 import convert
 import dialogues
-from library import LIB, Library
+from library import LIB, REMEMBER, Library
 from support import LONG, SANITIZED, SHARED, expect, finish, paucis, skip, traces
 from turns import Turns, common, dump, elements, marked, thinks, unmarked
 
@@ -39,14 +39,18 @@ seen = {"requests": 0, "cuts": 0, "shorter": 0}
 class Run:
     """One way of compacting."""
 
-    def __init__(self, lib, name, format_):
-        self.lib, self.name, self.format = lib, name, format_
+    def __init__(self, lib, past, name, format_):
+        self.lib, self.past, self.name, self.format = lib, past, name, format_
         self.options = dict(RUNS[name])
         self.budget = self.options.pop("budget", None)
 
     def compact(self, body, **more):
-        code, out, st = self.lib.compact(body, None, self.budget, {**self.options, **more}, self.format)
+        options = {**self.options, **more}
+        code, out, st = self.lib.compact(body, None, self.budget, options, self.format)
         expect(code == 0, self.name, self.format, "error", code)
+        other = self.past.compact(body, None, self.budget, options, self.format, REMEMBER)
+        same = other[:2] == (code, out) and (other[2].cuts, other[2].cut_now) == (st.cuts, st.cut_now)
+        expect(same, self.name, self.format, "another result from a context that remembers")
         expect(len(out) <= len(body), self.name, self.format, "the output is longer than the input")
         seen["requests"] += 1
         seen["cuts"] += st.cut_now
@@ -197,14 +201,14 @@ def bound(turns, rng):
     return thinks(rng, Turns({**head, turns.key: list(turns.messages)}, turns.format))
 
 
-def one(lib, number, name, format_, body):
+def one(lib, past, number, name, format_, body):
     turns, rng = Turns(body, format_), random.Random(name)
     for which in RUNS if LONG else ("balanced", list(RUNS)[1 + number % (len(RUNS) - 1)]):
-        run = Run(lib, which, format_)
+        run = Run(lib, past, which, format_)
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):
             append(run, f"{name} ({format_}, bound)", bound(turns, rng))
-    run = Run(lib, "no cache", format_)
+    run = Run(lib, past, "no cache", format_)
     history_sent(run, name, turns)
     if format_ in ("anthropic", "bedrock"):
         moving_marks(run, name, turns)
@@ -212,7 +216,7 @@ def one(lib, number, name, format_, body):
         for at in rng.choices(turns.boundaries()[1:] or [1], k=2):
             inserted(run, name, turns, at)
     for changes in head_changes(turns):
-        other_head(Run(lib, "balanced", format_), name, turns, **changes)
+        other_head(Run(lib, past, "balanced", format_), name, turns, **changes)
 
 
 def processes(bodies):
@@ -229,15 +233,16 @@ def processes(bodies):
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
-    lib, bodies = Library(), []
+    lib, past, bodies = Library(), Library(), []
     for number, (name, format_, body) in enumerate(conversations()):
-        one(lib, number, name, format_, body)
+        one(lib, past, number, name, format_, body)
         whole = Turns(body, format_).body(10 ** 9)
         if number % 5 == 0 and format_ != "neutral":
             code, out, _ = lib.compact(whole, None, fmt=None)
             bodies += [(name, whole, out)] if code == 0 else []
     processes(bodies)
     lib.close()
+    past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)
     finish(f"{seen['requests']} requests, {seen['shorter']} of them shortened, {seen['cuts']} cuts")
 

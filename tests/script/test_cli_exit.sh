@@ -16,6 +16,9 @@ expect 0 "file named like an option" run compact -p none -- -q
 same body.json out "file named like an option"
 expect 0 "flags before the command" run -p none compact body.json
 expect 0 "last wins" run compact -f anthropic -f openai-chat -p none body.json
+expect 0 "bench" run bench --json body.json
+says '"name":"stable","mb_per_s":' out "bench prints a row for each policy"
+expect 3 "bench of what is no body" run bench bad.json
 expect 0 "undo" run compact -p none --jsonl --no-jsonl body.json
 expect 0 "joined" run compact -pnone --format=openai-chat -vq body.json
 

@@ -74,6 +74,9 @@ class With(ctypes.Structure):
     _fields_ = [("before", P), ("before_len", SIZE), ("sent", P), ("sent_len", SIZE)]
 
 
+REMEMBER = 16  # PAUCIS_REMEMBER
+
+
 class Library:
     """One context."""
 
@@ -100,9 +103,10 @@ class Library:
         o.kv, o.nkv, o.log = (Kv * len(pairs))(*pairs), len(pairs), self.log
         return o
 
-    def compact(self, body, strategies, budget=None, options=(), fmt="neutral"):
+    def compact(self, body, strategies, budget=None, options=(), fmt="neutral", flags=0):
         """(error code, output, statistics)"""
         o = self.options(strategies, budget, dict(options), fmt)
+        o.flags |= flags
         st, e, out, n = Stats(size=ctypes.sizeof(Stats)), Error(), P(), SIZE()
         self.logged.clear()
         code = self.lib.paucis_compact(self.ctx, body, SIZE(len(body)), ctypes.byref(o),

@@ -50,7 +50,7 @@ static struct answer ask(paucis_ctx *ctx, enum call call, const char *policy,
     paucis_opts_init(&o, sizeof o);
     o.policy = policy;
     o.budget_tokens = 60;
-    o.flags = PAUCIS_WITH_BREAKS | PAUCIS_WITH_TOKENS;
+    o.flags = PAUCIS_WITH_BREAKS | PAUCIS_WITH_TOKENS | PAUCIS_REMEMBER;
     if (call == COMPACT) {
         a.err = paucis_compact(ctx, body->at, body->len, &o, &out, &n, NULL, &e);
         answer_add(&a, out, n);

@@ -1,0 +1,105 @@
+/* See past.h. */
+#include "stable/past.h"
+
+#include <string.h>
+
+#include "stable/stable.h"
+
+/* ---- what is compared ---------------------------------------------------------------------- */
+
+static XXH128_hash_t hash_on(XXH128_hash_t h, const void *at, size_t len) {
+    return XXH3_128bits_withSeed(at, len, h.low64 ^ (h.high64 << 1 | h.high64 >> 63));
+}
+
+static XXH128_hash_t hash_node(XXH128_hash_t h, const struct json *j, size_t node) {
+    struct span raw = node ? json_raw(j, node) : span_of("", 0);
+    return hash_on(h, raw.at, raw.len);
+}
+
+/* All that the fold reads of a part. Cache marks and spaces around it are not among that. */
+static XXH128_hash_t key_of(const struct fold *f, const struct view *v, size_t part,
+                            const struct fold_part *p) {
+    const struct part *q = view_part(v, part);
+    uint32_t mate = p->kind == PART_RESULT ? p->mate : NO_INDEX; /* a call's may come later */
+    const uint32_t head[] = {p->message, p->role, p->kind, p->flags, mate, q->nslots};
+    XXH128_hash_t h = hash_on((XXH128_hash_t){f->forms.seed, 0}, head, sizeof head);
+    h = hash_node(hash_node(h, v->j, q->id), v->j, q->name);
+    for (size_t i = 0; i < q->nslots; i++) h = hash_node(h, v->j, v->slots.at[q->slot + i].node);
+    return h;
+}
+
+static XXH128_hash_t settings_of(const struct fold *f, const struct stable *s,
+                                 const struct view *v) {
+    const paucis_price *p = s->price;
+    const uint64_t numbers[] = {(uintptr_t)s->level,
+                                (uintptr_t)s->form,
+                                s->sent,
+                                (uintptr_t)s->handle,
+                                s->budget,
+                                (uintptr_t)s->handle_ud,
+                                p->read,
+                                p->write,
+                                p->minimum,
+                                p->match,
+                                v->bound,
+                                p->lookback,
+                                v->strict,
+                                s->budget == PAUCIS_NO_BUDGET ? 0 : s->fixed};
+    XXH128_hash_t h = hash_on((XXH128_hash_t){f->forms.seed, 0}, numbers, sizeof numbers);
+    h = hash_on(h, s->option, sizeof s->option);
+    const char *const texts[] = {s->never, s->still, s->cold};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        h = hash_on(h, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 0);
+    return h;
+}
+
+bool paucis__past_is_of(const struct fold *f, const struct stable *s, const struct view *v) {
+    return f->past.good && s->remember && !s->sent &&
+           XXH128_isEqual(f->past.settings, settings_of(f, s, v));
+}
+
+bool paucis__past_has(const struct fold *f, const struct view *v, size_t part,
+                      const struct fold_part *p) {
+    return part < f->past.keys.count &&
+           XXH128_isEqual(f->past.keys.at[part], key_of(f, v, part, p));
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+void paucis__past_begin(struct fold *f, const struct stable *s, const struct view *v) {
+    f->past.keys.count = 0;
+    f->past.wanted = s->remember;
+    f->past.settings = settings_of(f, s, v);
+}
+
+paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part,
+                            const struct fold_part *p) {
+    if (!VEC_ROOM(f->mem, f->past.keys, 1)) return PAUCIS_E_NOMEM;
+    f->past.keys.at[f->past.keys.count++] = key_of(f, v, part, p);
+    return PAUCIS_OK;
+}
+
+/* Texts are asked for again when somebody wants them; but a short form may be the text itself. */
+static paucis_err rebind_part(struct fold *f, struct view *v, size_t part) {
+    struct fold_part *p = &f->parts.at[part];
+    struct form_text t;
+    bool same = p->text.at && p->brief.at == p->text.at;
+    p->id = paucis__view_string(v, view_part(v, part)->id);
+    p->name = paucis__view_string(v, view_part(v, part)->name);
+    p->text = span_of(NULL, 0);
+    p->cleaned = false;
+    if (!p->id.at || !p->name.at) return PAUCIS_E_NOMEM;
+    if (!same) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    p->brief = t.text;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__past_rebind(struct fold *f, struct view *v) {
+    for (size_t i = 0; i < f->parts.count; i++) PAUCIS_TRY(rebind_part(f, v, i));
+    for (size_t i = 0; i < f->seen_size; i++) {
+        struct fold_seen *s = &f->seen[i];
+        if (s->part != NO_INDEX) PAUCIS_TRY(f->source.key(f->source.ud, s->part, &s->key));
+    }
+    return PAUCIS_OK;
+}
