@@ -25,7 +25,8 @@
 
 enum { PER_BLOCK = 16, INLINE_MOST = 48, HEAD = 4 + HASH_SIZE };
 static const char magic[] = "pul1";
-static const char note_start[] = "[full text: "; /* as the library writes it */
+/* As the library writes them: a text's name, and that of an index of texts. */
+static const char *const note_starts[] = {"[full text: ", "[left out so far: "};
 
 /* ---- texts that markers name ---------------------------------------------------------------- */
 
@@ -117,17 +118,44 @@ static void add_tagged(struct buf *b, char tag, const struct hash *h) {
     buf_add(b, (const char *)h->at, HASH_SIZE);
 }
 
+/* Keeps an index, every text that a line of it names, and the index before it, unless they are in
+ * the batch already. */
+static void keep_index(const struct undo *u, const char *handle, struct store_batch *b) {
+    static const char before[] = " all before that";
+    const struct undo_named *one;
+    for (size_t k = SIZE_MAX; handle && (one = named_next(u, handle, &k));) {
+        if (batch_has(b, &one->hash)) return;
+        batch_add_hashed(b, KEPT_TEXT, one->at, one->len, &one->hash);
+        const char *at = one->at, *end = at + one->len, *line;
+        handle = NULL;
+        for (; (line = memchr(at, '\n', (size_t)(end - at))); at = line + 1) {
+            const struct undo_named *named;
+            if ((size_t)(line - at) < HANDLE_DIGITS) continue;
+            if ((size_t)(line - at) == HANDLE_DIGITS + sizeof before - 1 &&
+                memcmp(at + HANDLE_DIGITS, before, sizeof before - 1) == 0)
+                handle = at;
+            else
+                for (size_t i = SIZE_MAX; (named = named_next(u, at, &i));)
+                    batch_add_hashed(b, KEPT_TEXT, named->at, named->len, &named->hash);
+        }
+        k = SIZE_MAX;
+    }
+}
+
 /* Keeps every text that a marker in `text` names; the last of these handles, or NULL. */
 static const char *keep_named(const struct undo *u, const char *text, size_t len,
                               struct store_batch *b) {
-    const size_t head = sizeof note_start - 1, whole = head + HANDLE_DIGITS;
+    const size_t full = strlen(note_starts[0]), index = strlen(note_starts[1]);
     const char *last = NULL, *p;
-    while (len >= whole && (p = memchr(text, '[', len - whole + 1))) {
-        len -= (size_t)(p - text) + 1;
+    while (len >= full + HANDLE_DIGITS && (p = memchr(text, '[', len - full - HANDLE_DIGITS + 1))) {
+        size_t left = len - (size_t)(p - text);
+        len = left - 1;
         text = p + 1;
-        if (memcmp(p, note_start, head) != 0) continue;
+        if (left >= index + HANDLE_DIGITS && memcmp(p, note_starts[1], index) == 0)
+            keep_index(u, p + index, b);
+        if (memcmp(p, note_starts[0], full) != 0) continue;
         const struct undo_named *one;
-        for (size_t k = SIZE_MAX; (one = named_next(u, p + head, &k)); last = p + head)
+        for (size_t k = SIZE_MAX; (one = named_next(u, p + full, &k)); last = p + full)
             batch_add_hashed(b, KEPT_TEXT, one->at, one->len, &one->hash);
     }
     return last;

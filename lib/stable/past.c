@@ -86,7 +86,7 @@ static paucis_err rebind_part(struct fold *f, struct view *v, size_t part) {
     bool same = p->text.at && p->brief.at == p->text.at;
     p->id = paucis__view_string(v, view_part(v, part)->id);
     p->name = paucis__view_string(v, view_part(v, part)->name);
-    p->text = span_of(NULL, 0);
+    p->text = p->raw = span_of(NULL, 0);
     p->cleaned = false;
     if (!p->id.at || !p->name.at) return PAUCIS_E_NOMEM;
     if (!same) return PAUCIS_OK;

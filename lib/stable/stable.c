@@ -1,6 +1,8 @@
 /* See stable.h. */
 #include "stable/stable.h"
 
+#include "stable/cover.h"
+
 #include <string.h>
 
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
@@ -240,6 +242,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     PAUCIS_TRY(begin(f, v, s, &from));
     f->past.good = false; /* until all went well */
     PAUCIS_TRY(fold_view(f, v, from));
+    if (from) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted;
     f->past.messages = v->from_body;
     v->folded = true;
