@@ -103,16 +103,11 @@ def place_of(run, body, message, **more):
     gone = [e["pos"] for e in edits if e["op"] == b"drop-message"]
     at = min(p["pos"] for p in run.lib.read(body, run.format) if p["message"] >= message)
     whole = elements(body, run.format)
-    start, count, held = body.index(whole[0]), 0, 0
+    start, count = body.index(whole[0]), 0
     for e in whole:
         if start + len(e) > at:
             break
-        stays = not any(start <= g < start + len(e) for g in gone)
-        if b'"reasoning"' in e[:40] and json.loads(e).get("type") == "reasoning":
-            held += 1  # no message of its own: it goes or stays with what follows
-        else:
-            count += stays * (held + 1)
-            held = 0
+        count += not any(start <= g < start + len(e) for g in gone)
         start += len(e) + 1
     return count
 
@@ -240,7 +235,8 @@ def bound(turns, rng):
 
 def one(lib, past, number, name, format_, body):
     turns, rng = Turns(body, format_), random.Random(name)
-    for which in RUNS if LONG else ("balanced", *list(RUNS)[1 + number % 6::6]):
+    names = list(RUNS)
+    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 5]):
         run = Run(lib, past, which, format_)
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):
