@@ -8,6 +8,7 @@
 #include "stable/fold.h"
 
 #include "stable/budget.h"
+#include "stable/cover.h"
 #include "stable/kind_json.h"
 #include "stable/never.h"
 #include "stable/noise.h"
@@ -233,6 +234,12 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
+    if (f->limits.handle && form != FORM_FULL && form != FORM_REFERENCE) {
+        if (!VEC_ROOM(f->mem, f->missing, 1)) return PAUCIS_E_NOMEM;
+        f->missing.at[f->missing.count++] = (uint32_t)part;
+        if (part < f->roomy && (form == FORM_GONE ? 0 : text.len) + COVER_NOTE < p->len)
+            f->roomy = part;
+    }
     end_rent(f, part);
     if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
@@ -317,6 +324,7 @@ static paucis_err clean(struct fold *f, struct fold_part *p) {
     if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
     char *copy = paucis__arena_alloc(f->arena, p->text.len);
     if (!copy) return PAUCIS_E_NOMEM;
+    p->raw = p->text;
     p->text = span_of(copy, paucis__strip_noise(p->text, copy));
     return PAUCIS_OK;
 }
@@ -415,8 +423,10 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
     if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (t.text.len < p->len)
-        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
+    struct span clean = t.text;
+    if (p->raw.at) PAUCIS_TRY(paucis__fold_sign(f, part, &clean));
+    if (clean.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, clean, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);
     return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
@@ -425,25 +435,6 @@ static paucis_err be_born(struct fold *f, size_t part, bool quiet) {
 
 static paucis_err stays(struct fold *f, struct span text) {
     return f->forms.kind->stays ? f->forms.kind->stays(&f->forms, text) : PAUCIS_OK;
-}
-
-paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
-    char name[PAUCIS_MAX_HANDLE];
-    struct form_text t;
-    if (!f->limits.handle || !text->at) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
-    size_t n = f->limits.handle(f->limits.handle_ud, t.text.at, t.text.len, name);
-    struct span note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]",
-                                     span_of(name, n), paucis__form_lines(t.text), t.text.len);
-    bool newline = text->len && text->at[text->len - 1] != '\n';
-    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
-    if (!note.at || !copy) return PAUCIS_E_NOMEM;
-    memcpy(copy, text->at, text->len);
-    if (newline) copy[text->len] = '\n';
-    memcpy(copy + text->len + newline, note.at, note.len);
-    if (n) *text = span_of(copy, text->len + newline + note.len);
-    return PAUCIS_OK;
 }
 
 static struct span superseded_text(struct fold *f, struct span text) {
@@ -583,15 +574,36 @@ static paucis_err forget_thinking(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Everything stale from this leaf on takes its short form; bound thinking behind it goes. */
-static paucis_err cut_at(struct fold *f, size_t leaf) {
+enum { RESULTS = 1, THINKING = 2 };
+
+/* What of these is stale from this leaf on takes its short form, or stays after all. */
+static paucis_err shorten_all(struct fold *f, size_t leaf, unsigned what, bool stays) {
     for (size_t i = leaf; i < f->leaves.count; i++) {
-        if (i % 64 == 0 && !f->candidates.at[i / 64])
+        if (i % 64 == 0 && !f->candidates.at[i / 64]) {
             i += 63;
-        else if (is_candidate(f, i))
-            PAUCIS_TRY(shorten(f, f->leaves.at[i]));
+            continue;
+        }
+        size_t part = f->leaves.at[i];
+        unsigned is = f->parts.at[part].kind == PART_THINKING ? THINKING : RESULTS;
+        if (!is_candidate(f, i) || !(what & is)) continue;
+        if (stays)
+            end_rent(f, part);
+        else
+            PAUCIS_TRY(shorten(f, part));
     }
-    return forget_thinking(f, f->leaves.at[leaf]);
+    return PAUCIS_OK;
+}
+
+/* Everything stale from this leaf on takes its short form; bound thinking behind it goes. Where
+ * names are given, thinking stays if there is no marker that could name it. */
+static paucis_err cut_at(struct fold *f, size_t leaf) {
+    size_t part = f->leaves.at[leaf], before = f->changed.count;
+    PAUCIS_TRY(shorten_all(f, leaf, f->limits.handle ? RESULTS : RESULTS | THINKING, false));
+    if (f->limits.handle)
+        PAUCIS_TRY(shorten_all(f, leaf, THINKING, !paucis__cover_has_place(f, part)));
+    if (f->changed.count > before) return forget_thinking(f, part);
+    f->cut.part = SIZE_MAX;
+    return PAUCIS_OK;
 }
 
 /* Tokens written again by a cut at this part: what follows the last entry that is still found. */
@@ -634,10 +646,46 @@ static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
-    *found = part < f->deep ? f->head : sums_before(&f->now, part);
+    int64_t kept = part < f->deep ? f->head : sums_before(&f->now, part);
     PAUCIS_TRY(cut_at(f, leaf));
+    if (f->cut.part == SIZE_MAX) return PAUCIS_OK;
+    *found = kept;
     f->cut.price = f->cut.rent - (gain - all);
     return PAUCIS_OK;
+}
+
+/* Nothing was in the cache any more, so all is written again in any case and a cut costs nothing
+ * but the thinking that the model is at: everything stale takes its short form. */
+static paucis_err cut_cold(struct fold *f, int64_t *found) {
+    int64_t saved = 0, lost = 0;
+    size_t first = SIZE_MAX;
+    *found = f->last_raw = 0;
+    for (size_t i = floor_leaf(f); i < f->leaves.count; i++) {
+        const struct fold_part *p = &f->parts.at[f->leaves.at[i]];
+        if (!is_candidate(f, i)) continue;
+        if (first == SIZE_MAX) first = i;
+        saved += size_now(p) - fold_tokens(p->brief.len);
+    }
+    if (first == SIZE_MAX) return PAUCIS_OK;
+    for (size_t i = f->thoughts.count; i > 0 && f->thoughts.at[i - 1] >= f->loop; i--)
+        if (f->thoughts.at[i - 1] > f->leaves.at[first])
+            lost += size_now(&f->parts.at[f->thoughts.at[i - 1]]);
+    if (lost * (int64_t)f->limits.thought >= saved) return PAUCIS_OK;
+    f->cut.part = f->leaves.at[first];
+    return cut_at(f, first);
+}
+
+/* Is this number in an ascending list of them? Goes on in the list: it is asked for ever larger
+ * ones. */
+static bool is_listed(const char **list, uint64_t n) {
+    while (*list && **list) {
+        uint64_t one = 0;
+        const char *at = *list;
+        for (; *at >= '0' && *at <= '9'; at++) one = one * 10 + (uint64_t)(*at - '0');
+        if (one >= n) return one == n;
+        *list = *at ? at + 1 : at;
+    }
+    return false;
 }
 
 /* Cuts what the budget demands. *found: what the cache still finds. */
@@ -672,7 +720,9 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate ||
+                 is_listed(&f->limits.still, f->messages);
+    bool cold = is_listed(&f->limits.cold, f->messages);
     if (f->messages >= f->limits.learnt_at && f->limits.learnt < f->limits.budget)
         f->limits.budget = f->limits.learnt;
     f->changed.count = 0;
@@ -683,8 +733,9 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     recede(f);
     PAUCIS_TRY(age(f));
     int64_t found = f->last_size, before = f->size; /* found: by the cache */
-    if (!quiet && f->limits.cuts) PAUCIS_TRY(rent_or_buy(f, &found));
+    if (!quiet && f->limits.cuts) PAUCIS_TRY(cold ? cut_cold(f, &found) : rent_or_buy(f, &found));
     if (!quiet) PAUCIS_TRY(keep_budget(f, fresh, &found));
+    if (f->cut.part != SIZE_MAX) PAUCIS_TRY(paucis__cover_cut(f));
     f->cut.saved = before - f->size;
     if (f->cut.part != SIZE_MAX) {
         if (!VEC_ROOM(f->mem, f->cuts, 1)) return PAUCIS_E_NOMEM;
@@ -715,7 +766,9 @@ void paucis__fold_clear(struct fold *f) {
     f->loop_first = NO_INDEX;
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
-    f->outdated.count = 0;
+    f->outdated.count = f->missing.count = f->indexes.count = 0;
+    f->index = f->index_text = f->index_base = span_of(NULL, 0);
+    f->index_part = f->roomy = SIZE_MAX;
     f->told = false;
     paucis__items_clear(&f->subjects);
     memset(f->stage, 0, sizeof f->stage);
@@ -730,6 +783,8 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->candidates);
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
+    VEC_FREE(f->mem, f->missing);
+    VEC_FREE(f->mem, f->indexes);
     paucis__items_free(&f->subjects);
     VEC_FREE(f->mem, f->cuts);
     VEC_FREE(f->mem, f->now.tree);

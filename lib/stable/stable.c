@@ -1,6 +1,8 @@
 /* See stable.h. */
 #include "stable/stable.h"
 
+#include "stable/cover.h"
+
 #include <string.h>
 
 #define NOT_TOLD 4294967295 /* the default of `edited` */
@@ -76,6 +78,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .bound = bound,
         .sent = s->sent,
         .never = s->never,
+        .still = s->still,
+        .cold = s->cold,
         .handle = s->handle,
         .handle_ud = s->handle_ud,
     };
@@ -189,7 +193,9 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
     if (paucis__past_is_of(f, s, v) && continues_past(f, v)) {
         *from = f->past.messages;
         f->past.good = false;
-        f->limits.never = s->never; /* the same, but it may lie elsewhere by now */
+        f->limits.never = s->never; /* the same, but they may lie elsewhere by now */
+        f->limits.still = s->still;
+        f->limits.cold = s->cold;
         return paucis__past_rebind(f, v);
     }
     paucis__arena_reset(f->arena);
@@ -259,6 +265,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     uint64_t edited = s->option[STABLE_EDITED];
     bool told = s->leave && edited != NOT_TOLD;
     if (!told) PAUCIS_TRY(fold_view(f, v, from));
+    if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;
     f->past.messages = v->from_body;
     v->folded = true;

@@ -43,6 +43,7 @@ struct stable { /* past.c compares all of it */
     void *handle_ud;
     bool remember;             /* the next body may continue this one, see past.h */
     const char *never;         /* see never.h; NULL = nothing is excluded */
+    const char *still, *cold;  /* see fold.h; NULL = none */
     const paucis_price *price; /* of the present request */
     uint64_t fixed;            /* tokens that the request has beside its messages, at most */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
