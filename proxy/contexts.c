@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 64, MEMORY = 128 * 1024 * 1024, IDLE = 300 }; /* contexts, bytes, seconds */
+enum { SLOTS = 64, MEMORY = 160 * 1024 * 1024, IDLE = 300 }; /* contexts, bytes, seconds */
 
 struct contexts {
     pthread_mutex_t lock;
@@ -69,7 +69,7 @@ struct desk *contexts_take(struct serve *serve, int64_t conv) {
     struct contexts *c = serve->contexts;
     pthread_mutex_lock(&c->lock);
     struct desk *s = slot_of(c, conv), *empty = free_slot(c);
-    if (!s && (!empty || memory(c) >= MEMORY / 2)) s = oldest(c);
+    if (!s && (!empty || memory(c) >= MEMORY / 4 * 3)) s = oldest(c);
     if (!s && empty && paucis_ctx_new(&empty->ctx, NULL) == PAUCIS_OK) s = empty;
     if (s) s->taken = true;
     pthread_mutex_unlock(&c->lock);
