@@ -144,6 +144,8 @@ bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
     return false;
 }
 
+bool keeper_waits(const struct keeper *k) { return k && k->taken; }
+
 void keeper_list(struct keeper *k) {
     if (!k || !k->taken) return;
     k->taken = false;
@@ -222,6 +224,7 @@ bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
     (void)x, (void)ctx, (void)in, (void)n;
     return true;
 }
+bool keeper_waits(const struct keeper *k) { return k != NULL; }
 void keeper_list(struct keeper *k) { (void)k; }
 int keep_recall(struct xfer *x, const char *handle, struct buf *out) {
     (void)x, (void)handle;

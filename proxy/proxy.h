@@ -89,6 +89,7 @@ struct desk {
     uint64_t bytes; /* of memory */
     int64_t used;   /* microseconds */
     bool taken;
+    struct desk *next; /* that has something to list */
 };
 
 struct desk *contexts_take(struct serve *s, int64_t conv); /* NULL: no memory */
@@ -414,7 +415,8 @@ void keeper_free(struct keeper *k);
 void keeper_options(struct xfer *x, paucis_opts *o);
 /* What x->edited lacks is written and acknowledged. False: it is not, and may not be sent. */
 bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
-/* After it was sent: how it is turned back. */
+/* After it was sent: is there a list of how it is turned back? Writes it. */
+bool keeper_waits(const struct keeper *k);
 void keeper_list(struct keeper *k);
 /* GET /paucis/recall/HANDLE: a status; the text, or what is wrong, in *out. */
 int keep_recall(struct xfer *x, const char *handle, struct buf *out);

@@ -326,7 +326,9 @@ static bool end(struct record *r, bool ok) {
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
     pthread_mutex_lock(&r->reading);
-    bool ok = find(r, s, c);
+    bool ok =
+        run(r->from, "BEGIN") && find(r, s, c); /* a tip and its conversation as of one moment */
+    run(r->from, "COMMIT");
     pthread_mutex_unlock(&r->reading);
     if (!ok || c->id || peek) return ok;
     pthread_mutex_lock(&r->writing);

@@ -44,11 +44,11 @@ static void use_limits(void) {
 }
 
 static void free_all(struct serve *s) {
+    contexts_free(s->contexts); /* writes what is left to write */
     record_close(s->record);
     keep_stop(s->keep);
     ledger_free(s->ledger);
     inspect_free(s->inspect);
-    contexts_free(s->contexts);
     conns_free(s->conns);
     spare_free();
     config_free(atomic_load(&s->config));

@@ -88,7 +88,6 @@ static void *run(void *ud) {
             ledger_add(w->serve->ledger, x);
             break;
         }
-        if (d) keeper_list(d->keeper); /* the body is on its way */
         contexts_give(w->serve, d, conv);
         xfer_drop(x);
     }
