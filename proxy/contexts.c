@@ -123,6 +123,7 @@ void contexts_give(struct serve *serve, struct desk *s, int64_t conv) {
     if (!s) return;
     pthread_mutex_lock(&c->lock);
     s->conv = conv;
+    s->bytes = s->held;
     s->used = now_us();
     if (keeper_waits(s->keeper)) {
         s->next = NULL;

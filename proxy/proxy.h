@@ -86,7 +86,8 @@ struct desk {
     paucis_ctx *ctx;
     struct keeper *keeper;
     int64_t conv;   /* its last body is of this one, 0: of none */
-    uint64_t bytes; /* of memory */
+    uint64_t held;  /* bytes of memory, as who has taken it saw last */
+    uint64_t bytes; /* the same, seen by all */
     int64_t used;   /* microseconds */
     bool taken;
     struct desk *next; /* that has something to list */

@@ -378,7 +378,7 @@ struct desk *rewrite_decide(struct xfer *x) {
         d = contexts_take(x->serve, x->conv.id);
         x->keeper = d ? d->keeper : NULL;
         choose(x, d ? d->ctx : NULL);
-        if (d) d->bytes = x->stats.peak_alloc;
+        if (d) d->held = x->stats.peak_alloc;
     }
     x->work_us = now_us() - from;
     return d;
