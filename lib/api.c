@@ -252,7 +252,8 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     }
     if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
     uint64_t learnt = s->stable.option[STABLE_LEARNT];
-    uint64_t budget = settings_fold(s) && learnt < s->budget ? learnt : s->budget;
+    bool is_less = learnt != STABLE_NOT_TOLD && learnt < s->budget;
+    uint64_t budget = settings_fold(s) && is_less ? learnt : s->budget;
     st->budget = budget;
     if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     if (!settings_edit(s)) return PAUCIS_OK;

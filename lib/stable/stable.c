@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define NOT_TOLD 4294967295 /* the default of `edited` */
-
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
     [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
@@ -65,7 +63,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
         .budget = s->budget,
-        .learnt = o[STABLE_LEARNT],
+        .learnt = o[STABLE_LEARNT] == STABLE_NOT_TOLD ? UINT64_MAX : o[STABLE_LEARNT],
         .learnt_at = o[STABLE_LEARNT_AT],
         .fixed = s->fixed,
         .low_water = o[STABLE_LOW_WATER],
@@ -232,7 +230,7 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
 static size_t first_edited(const struct fold *f, const struct view *v, uint64_t byte) {
     size_t i = 0;
     while (i < f->parts.count && f->parts.at[i].form == FORM_FULL) i++;
-    if (byte == NOT_TOLD) return i;
+    if (byte == STABLE_NOT_TOLD) return i;
     for (i = 0; i < v->parts.count; i++) {
         const struct message *m = view_message(v, view_part(v, i)->message);
         if (!(m->flags & MESSAGE_TOP) && json_from(v->j, m->node) >= byte) break;
@@ -263,7 +261,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     PAUCIS_TRY(begin(f, v, s, &from));
     f->past.good = false; /* until all went well */
     uint64_t edited = s->option[STABLE_EDITED];
-    bool told = s->leave && edited != NOT_TOLD;
+    bool told = s->leave && edited != STABLE_NOT_TOLD;
     if (!told) PAUCIS_TRY(fold_view(f, v, from));
     if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;

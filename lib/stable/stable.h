@@ -24,6 +24,7 @@ enum stable_option {
     STABLE_OPTIONS
 };
 extern const struct option paucis__stable_options[STABLE_OPTIONS];
+#define STABLE_NOT_TOLD 4294967295 /* the default of `edited` and `learnt` */
 
 /* How much may go, in one word. */
 struct level {
