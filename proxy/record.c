@@ -263,8 +263,8 @@ static void branch(struct conv *c, size_t n) {
     memcpy(c->name, old.name, sizeof c->name);
     memcpy(c->still, old.still, sizeof c->still);
     memcpy(c->cold, old.cold, sizeof c->cold);
-    keep_up_to(c->still, n);
-    keep_up_to(c->cold, n);
+    keep_up_to(c->still, n + 1); /* the library may count a system text in front */
+    keep_up_to(c->cold, n + 1);
     if (old.mode != MODE_RUNS && old.stopped_at <= n) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;

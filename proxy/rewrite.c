@@ -312,9 +312,11 @@ bool rewrite_keep(struct xfer *x, paucis_ctx *ctx) {
     return keeper_keep(x, ctx, in->data, in->len);
 }
 
-/* One more number in a list of the record. */
+/* One more number in an ascending list of the record, if it is not there already. */
 static bool add_number(char list[LIST_TEXT], uint64_t n) {
     size_t len = strlen(list);
+    const char *last = strrchr(list, ',');
+    if (len && strtoull(last ? last + 1 : list, NULL, 10) >= n) return true;
     int more = snprintf(list + len, LIST_TEXT - len, "%s%" PRIu64, len ? "," : "", n);
     if (more > 0 && (size_t)more < LIST_TEXT - len) return true;
     list[len] = '\0';
@@ -345,9 +347,39 @@ static void withhold(struct xfer *x, paucis_ctx *ctx) {
     x->reason = "store";
 }
 
+/* Is the provider's cache surely cold? A client may have asked for an hour. */
+static bool is_idle(const struct xfer *x) {
+    static const char hour[] = "\"ttl\":\"1h\"", spaced[] = "\"ttl\": \"1h\"";
+    const struct buf *in = plain_of(x);
+    int64_t ttl = provider_price(x->route.provider)->ttl_s;
+    int64_t idle = (int64_t)time(NULL) - x->conv.last;
+    if (!x->conv.id || x->route.counts || !x->conv.last || !ttl || idle <= ttl) return false;
+    bool long_lived = memmem(in->data, in->len, hour, sizeof hour - 1) ||
+                      memmem(in->data, in->len, spaced, sizeof spaced - 1);
+    return idle > (long_lived ? 3600 : ttl);
+}
+
+/* All is written anew in any case, so a cut costs nothing. It is recorded first: every later
+ * request and every replica makes it again. */
+static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+    struct conv *c = &x->conv;
+    char old[LIST_TEXT];
+    paucis_err err;
+    if (!is_idle(x) || x->config->observe || c->mode != MODE_RUNS || !is_stable(x)) return;
+    memcpy(old, c->cold, sizeof old);
+    (void)rewrite_render(x, ctx, &err);
+    size_t before = x->edited.len;
+    if (err || !add_number(c->cold, count_messages(x)) || strcmp(old, c->cold) == 0) return;
+    (void)rewrite_render(x, ctx, &err);
+    bool shorter = !err && x->edited.len < before;
+    if (shorter && record_put(x->serve->record, c)) return;
+    memcpy(c->cold, old, sizeof old);
+}
+
 static void choose(struct xfer *x, paucis_ctx *ctx) {
     paucis_err err;
     enum mode mode = (enum mode)x->conv.mode;
+    if (!asked_off(x)) cut_if_idle(x, ctx);
     if (mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
     } else if (mode == MODE_EXIT || (mode == MODE_LEAVING && x->conv.stopped_at) ||

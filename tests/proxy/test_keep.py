@@ -187,6 +187,37 @@ def test_store_fails():
     p.caching = True
 
 
+def test_cold_turns():
+    """After a long pause a cut is free; it is recorded, and every later request makes it again."""
+    p.caching, p.cache = False, set()
+    a, b = stable("-l", "deep"), stable("-l", "deep")
+    talk(a, 0, 16)
+    warm = sent()
+    talk(b, 0, 16)
+    assert sent() == warm
+    assert until(lambda: b.text().count('"work_us"') == 17)  # the last turn is recorded
+    db = sqlite3.connect(b.record, isolation_level=None)
+    db.execute("UPDATE conv SET last = last - 100000")
+    post(a, chat_body(17))
+    without = sent()
+    post(b, chat_body(17))
+    cold = sent()
+    assert len(cold) < len(without), (len(cold), len(without))
+    assert db.execute("SELECT cold FROM conv").fetchall() == [("36",)]
+    post(b, chat_body(17))  # a retry, though now it is warm
+    assert sent() == cold
+    b.kill()
+    other = stable("-l", "deep", "--store", b.store, record=b.record)
+    post(other, chat_body(18))
+    # append-stable behind the recorded cut
+    assert contents(sent())[:len(contents(cold))] == contents(cold)
+    assert until(lambda: restored(b, sent()) == chat_body(18))
+    db.close()
+    other.stop()
+    a.stop()
+    p.caching = True
+
+
 def test_default_store_cannot_be_opened():
     """Only the default: it goes on without, at the safe level; one that was asked for must be there."""
     r = subprocess.run([PAUCIS, "serve", "-u", up.url, "--store", "sqlite:/proc/no/store.db"], capture_output=True)
