@@ -19,9 +19,9 @@ through=18472
 pids+=($!)
 
 start() {
-    rm -f "$dir"/record.db*
+    rm -f "$dir"/record.db* "$dir"/store.db*
     "$paucis" serve --upstream "http://127.0.0.1:$direct" --listen "127.0.0.1:$through" \
-        --record "$dir/record.db" ${SERVE_FLAGS:-} 2>"$dir/log" &
+        --record "$dir/record.db" --store "sqlite:$dir/store.db" ${SERVE_FLAGS:-} 2>"$dir/log" &
     proxy=$!
     pids+=($proxy)
     for _ in $(seq 100); do

@@ -14,7 +14,7 @@ ${CC:-cc} -O2 -std=c11 -o "$dir/load" "$here/proxy_load.c" -lpthread
 "$dir/load" serve 18473 &
 pids+=($!)
 "$paucis" serve -q --upstream http://127.0.0.1:18473 --listen 127.0.0.1:18474 --record "$dir/record.db" \
-    ${SERVE_FLAGS:-} 2>"$dir/log" &
+    --store "sqlite:$dir/store.db" ${SERVE_FLAGS:-} 2>"$dir/log" &
 proxy=$!
 pids+=($proxy)
 sleep 1

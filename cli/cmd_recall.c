@@ -66,10 +66,12 @@ static uint64_t add_lines(struct buf *out, const struct buf *text, struct range 
 
 /* "[full text: 3f9a..., 12 lines, 400 bytes]", copied whole out of a marker, is fine too. */
 static bool digits_of(const char *handle, char digits[HASH_DIGITS + 1]) {
-    static const char start[] = "[full text: ";
-    if (strncmp(handle, start, sizeof start - 1) == 0) handle += sizeof start - 1;
+    static const char *const starts[] = {"[full text: ", "[left out so far: "};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(handle, starts[i], strlen(starts[i])) == 0) handle += strlen(starts[i]);
     size_t n = strspn(handle, "0123456789abcdefABCDEF");
-    if (n < HANDLE_DIGITS || n > HASH_DIGITS || (handle[n] && handle[n] != ',')) return false;
+    if (n < HANDLE_DIGITS || n > HASH_DIGITS || (handle[n] && !strchr(",]", handle[n])))
+        return false;
     memcpy(digits, handle, n);
     digits[n] = '\0';
     return true;

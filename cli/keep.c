@@ -25,8 +25,8 @@ static bool key_text(const char *at, size_t n, unsigned char *key) {
 }
 
 /* From a file, or the environment; *some says whether there is one. */
-static bool read_key(const struct args *a, unsigned char *key, bool *some) {
-    const char *file = a->value[FLAG_STORE_KEY], *text = getenv("PAUCIS_STORE_KEY");
+static bool read_key(const char *file, unsigned char *key, bool *some) {
+    const char *text = getenv("PAUCIS_STORE_KEY");
     struct buf b = {0};
     *some = file || (text && *text);
     if (file && !input_file(file, &b)) return false;
@@ -38,8 +38,7 @@ static bool read_key(const struct args *a, unsigned char *key, bool *some) {
     return ok;
 }
 
-static bool read_limits(const struct args *a, struct store_opts *o) {
-    const char *most = a->value[FLAG_STORE_MAX], *days = a->value[FLAG_STORE_DAYS];
+static bool read_limits(const char *most, const char *days, struct store_opts *o) {
     uint64_t n = 0;
     if (most && (!parse_count(most, &o->max_bytes) || !o->max_bytes))
         return usage_error("'%s' is not a number of bytes", most), false;
@@ -49,22 +48,28 @@ static bool read_limits(const struct args *a, struct store_opts *o) {
     return true;
 }
 
-int keep_open(const struct args *a, bool only_asked, bool must_exist, struct store **out) {
+int keep_open_with(const struct keep_flags *f, bool must_exist, struct store **out) {
     unsigned char key[KEY_SIZE];
     char why[STORE_WHY];
     bool has_key = false;
+    struct store_opts o = {.url = f->url, .must_exist = must_exist};
+    *out = NULL;
+    if (!read_limits(f->most, f->days, &o) || !read_key(f->key, key, &has_key)) return EXIT_USAGE;
+    if (strcmp(f->url, "none") == 0) return EXIT_DONE;
+    if (has_key) o.key = key;
+    bool ok = store_open(out, &o, why);
+    if (!ok) complain("cannot open the store '%s': %s", f->url, why);
+    memset(key, 0, sizeof key);
+    return ok ? EXIT_DONE : EXIT_STORE;
+}
+
+int keep_open(const struct args *a, bool only_asked, bool must_exist, struct store **out) {
     const char *url = a->value[FLAG_STORE];
     if (!url && !only_asked) url = getenv("PAUCIS_STORE");
     if (!url || !*url) url = only_asked ? "none" : "sqlite:";
-    struct store_opts o = {.url = url, .must_exist = must_exist};
-    *out = NULL;
-    if (!read_limits(a, &o) || !read_key(a, key, &has_key)) return EXIT_USAGE;
-    if (strcmp(url, "none") == 0) return EXIT_DONE;
-    if (has_key) o.key = key;
-    bool ok = store_open(out, &o, why);
-    if (!ok) complain("cannot open the store '%s': %s", url, why);
-    memset(key, 0, sizeof key);
-    return ok ? EXIT_DONE : EXIT_STORE;
+    struct keep_flags f = {url, a->value[FLAG_STORE_MAX], a->value[FLAG_STORE_DAYS],
+                           a->value[FLAG_STORE_KEY]};
+    return keep_open_with(&f, must_exist, out);
 }
 
 /* ---- a body --------------------------------------------------------------------------------- */
@@ -72,7 +77,7 @@ int keep_open(const struct args *a, bool only_asked, bool must_exist, struct sto
 /* A conversation is known by how it begins: everything up to the first text of the user. Also
  * finds where the last request before this one ended. */
 static paucis_err look_back(struct keep *k, paucis_ctx *ctx, const char *in, size_t n,
-                            const paucis_opts *opts, size_t *boundary) {
+                            const paucis_opts *opts, char conv[CONV_MAX], size_t *boundary) {
     size_t parts = 0;
     struct buf start = {0};
     bool begun = false, was_assistant = false;
@@ -91,32 +96,25 @@ static paucis_err look_back(struct keep *k, paucis_ctx *ctx, const char *in, siz
         begun = strcmp(p.role, "user") == 0;
     }
     if (k->conv) {
-        snprintf(k->batch.conv, CONV_MAX, "%s", k->conv);
+        snprintf(conv, CONV_MAX, "%s", k->conv);
     } else {
         struct hash h;
         char hex[HASH_DIGITS + 1];
         hash_of(start.data ? start.data : "", start.len, &h);
         hash_hex(&h, hex);
-        snprintf(k->batch.conv, CONV_MAX, "%.*s", HANDLE_DIGITS, hex);
+        snprintf(conv, CONV_MAX, "%.*s", HANDLE_DIGITS, hex);
     }
     if (start.failed) err = PAUCIS_E_NOMEM;
     buf_free(&start);
     return err;
 }
 
-static paucis_opts keep_opts(struct keep *k, const paucis_opts *opts) {
-    paucis_opts with = *opts;
-    with.handle = undo_handle;
-    with.handle_ud = &k->undo;
-    return with;
-}
-
 /* What an earlier request was sent as, into the batch. */
-static bool as_before(struct keep *k, paucis_ctx *ctx, const char *in, size_t n,
+static bool as_before(struct keep *k, const char *conv, paucis_ctx *ctx, const char *in, size_t n,
                       const paucis_opts *opts, size_t boundary, const char **out, size_t *outn,
                       paucis_stats *st) {
     char text[32];
-    paucis_opts stopped = keep_opts(k, opts);
+    paucis_opts stopped = pledge_begin(&k->pledge, opts);
     bool folds = !opts->strategies && (!opts->policy || strcmp(opts->policy, "stable") == 0);
     paucis_kv *kv = folds && boundary ? calloc(opts->nkv + 1, sizeof *kv) : NULL;
     if (!kv) return false;
@@ -125,10 +123,8 @@ static bool as_before(struct keep *k, paucis_ctx *ctx, const char *in, size_t n,
     kv[opts->nkv] = (paucis_kv){"stop", text};
     stopped.kv = kv;
     stopped.nkv = opts->nkv + 1;
-    undo_clear(&k->undo);
-    batch_clear(&k->batch);
     bool ok = paucis_compact(ctx, in, n, &stopped, out, outn, st, NULL) == PAUCIS_OK &&
-              undo_batch(&k->undo, ctx, in, n, *out, *outn, &k->batch);
+              pledge_take(&k->pledge, conv, ctx, in, n, *out, *outn);
     free(kv);
     return ok;
 }
@@ -152,32 +148,29 @@ paucis_err keep_compact(struct keep *k, paucis_ctx *ctx, const char *in, size_t 
         snprintf(why, STORE_WHY, "it could not be opened");
         return as_it_came(ctx, in, n, opts, out, outn, st, e);
     }
-    paucis_opts with = keep_opts(k, opts);
-    undo_clear(&k->undo);
-    batch_clear(&k->batch);
-    paucis_err err = look_back(k, ctx, in, n, opts, &boundary);
+    char conv[CONV_MAX] = "";
+    const unsigned all = KEPT_TEXT | KEPT_PIECE | KEPT_LIST;
+    k->pledge.store = k->store;
+    paucis_err err = look_back(k, ctx, in, n, opts, conv, &boundary);
     if (err == PAUCIS_E_NOMEM) return e->code = err;
+    paucis_opts with = pledge_begin(&k->pledge, opts);
     err = paucis_compact(ctx, in, n, &with, out, outn, st, e);
     if (err) return err;
-    undo_batch(&k->undo, ctx, in, n, *out, *outn, &k->batch);
-    enum store_err kept = store_put(k->store, &k->batch);
+    pledge_take(&k->pledge, conv, ctx, in, n, *out, *outn);
+    enum store_err kept = pledge_keep(&k->pledge, all);
     if (kept == STORE_OK) return PAUCIS_OK;
     if (kept == STORE_CONFLICT) { /* shortened it could not be told from another: it stays whole */
         err = as_it_came(ctx, in, n, opts, out, outn, st, e);
-        batch_clear(&k->batch);
-        if (!err) undo_batch(&k->undo, ctx, in, n, *out, *outn, &k->batch);
-        if (err || store_put(k->store, &k->batch) == STORE_OK) return err;
+        if (!err) pledge_take(&k->pledge, conv, ctx, in, n, *out, *outn);
+        if (err || pledge_keep(&k->pledge, all) == STORE_OK) return err;
     }
     store_why(k->store, why);
     /* Lists are this request's own, and could not be kept now. */
-    if (as_before(k, ctx, in, n, opts, boundary, out, outn, st) &&
-        store_has(k->store, &k->batch, KEPT_TEXT | KEPT_PIECE) == STORE_OK)
+    if (as_before(k, conv, ctx, in, n, opts, boundary, out, outn, st) &&
+        store_has(k->store, &k->pledge.batch, KEPT_TEXT | KEPT_PIECE) == STORE_OK)
         return PAUCIS_OK;
     return as_it_came(ctx, in, n, opts, out, outn, st, e);
 }
 
-void keep_free(struct keep *k) {
-    undo_free(&k->undo);
-    batch_free(&k->batch);
-}
+void keep_free(struct keep *k) { pledge_free(&k->pledge); }
 #endif

@@ -5,18 +5,23 @@
 #include "cli.h"
 
 #ifdef PAUCIS_STORE
-#include "store.h"
+#include "pledge.h"
 
 /* --store and its companions. *out is NULL for "none". `only_asked`: none unless asked for;
  * otherwise the user's own. Returns an exit code; anything but 0 is reported. */
 int keep_open(const struct args *a, bool only_asked, bool must_exist, struct store **out);
 
+/* The same for who has the values from elsewhere; NULL = not given. */
+struct keep_flags {
+    const char *url, *most, *days, *key;
+};
+int keep_open_with(const struct keep_flags *f, bool must_exist, struct store **out);
+
 /* One for each thread. */
 struct keep {
     struct store *store; /* NULL = it could not be opened */
     const char *conv;    /* --conversation; NULL = known by how the body begins */
-    struct undo undo;
-    struct store_batch batch;
+    struct pledge pledge;
 };
 
 /* Like paucis_compact, but what the shortened body lacks is in the store before it returns. If the

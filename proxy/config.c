@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What removed text could be recalled from is not part of this yet, and so no more than repeats go
- * and what the budget demands (DESIGN.md section 7). */
-#define DEFAULT_LEVEL "safe"
+/* Where removed text cannot be recalled, no more goes than repeats and what the budget demands
+ * (DESIGN.md section 7). */
+#define LEVEL_WITH_STORE "balanced"
+#define LEVEL_WITHOUT "safe"
 
 enum { MAX_LINES = 256 };
 
@@ -138,7 +139,9 @@ static bool read_options(struct config *c, struct source s) {
     c->opts.nkv = n;
     c->opts.strategies = text(s, FLAG_STRATEGY);
     c->opts.policy = c->opts.strategies ? NULL : text(s, FLAG_POLICY);
-    c->opts.level = text(s, FLAG_LEVEL) ? text(s, FLAG_LEVEL) : DEFAULT_LEVEL;
+    c->opts.level = text(s, FLAG_LEVEL);
+    c->level_given = c->opts.level;
+    if (!c->level_given) c->opts.level = c->store.url ? LEVEL_WITH_STORE : LEVEL_WITHOUT;
     if (c->opts.policy && !known_word(WORDS_POLICY, "policy", c->opts.policy)) return false;
     if (!known_word(WORDS_LEVEL, "level", c->opts.level)) return false;
     const char *price = text(s, FLAG_PRICE), *budget = text(s, FLAG_BUDGET);
@@ -146,6 +149,26 @@ static bool read_options(struct config *c, struct source s) {
     if (options_are_stable(&c->opts)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
     if (budget && strcmp(budget, "auto") == 0) return true;
     return number(s, FLAG_BUDGET, c->opts.budget_tokens, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
+}
+
+void config_without_store(struct config *c) {
+    c->store.url = NULL;
+    if (!c->level_given) c->opts.level = LEVEL_WITHOUT;
+}
+
+static void read_store(struct config *c, struct source s) {
+#ifdef PAUCIS_STORE
+    const char *url = text(s, FLAG_STORE);
+    if (!url || !*url) url = getenv("PAUCIS_STORE");
+    c->store.asked = url && *url;
+    if (!c->store.asked) url = "sqlite:";
+    c->store.url = strcmp(url, "none") == 0 ? NULL : url;
+    c->store.most = text(s, FLAG_STORE_MAX);
+    c->store.days = text(s, FLAG_STORE_DAYS);
+    c->store.key = text(s, FLAG_STORE_KEY);
+#else
+    (void)c, (void)s;
+#endif
 }
 
 static bool read_numbers(struct config *c, struct source s) {
@@ -172,6 +195,7 @@ struct config *config_read(const struct args *a) {
     const char *file = a->value[FLAG_CONFIG], *record;
     struct source s = {a, &c->from_file};
     bool ok = !file || read_file(c, a, file);
+    if (ok) read_store(c, s);
     ok =
         ok && read_upstreams(c, text(s, FLAG_UPSTREAM)) && read_options(c, s) && read_numbers(c, s);
     if (!ok) {

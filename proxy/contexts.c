@@ -2,58 +2,96 @@
  * continues that costs little more than what is new in it; so a conversation gets the context that
  * it had the last time. The result is the same with any other. The least used make room: first
  * their memory is used again, and what is more than enough, or was not wanted for some minutes,
- * goes back to the system. */
+ * goes back to the system.
+ *
+ * A desk that has something to write for the store, which nobody waits for, is given back by way of
+ * a thread of its own that does so. */
 #include "proxy.h"
 
 #include <stdlib.h>
 
-enum { SLOTS = 64, MEMORY = 128 * 1024 * 1024, IDLE = 300 }; /* contexts, bytes, seconds */
-
-struct slot {
-    paucis_ctx *ctx; /* NULL: free */
-    int64_t conv;    /* its last body is of this one, 0: of none */
-    uint64_t bytes;
-    int64_t used; /* microseconds */
-    bool taken;
-};
+enum { SLOTS = 64, MEMORY = 160 * 1024 * 1024, IDLE = 300 }; /* contexts, bytes, seconds */
 
 struct contexts {
     pthread_mutex_t lock;
-    struct slot at[SLOTS];
+    struct desk at[SLOTS];
+    pthread_t lister;
+    pthread_cond_t more, freed;
+    struct desk *first, **last; /* to be listed */
+    bool stopping;
 };
+
+static void drop(struct desk *s) {
+    keeper_free(s->keeper);
+    paucis_ctx_free(s->ctx);
+    *s = (struct desk){0};
+}
+
+/* In order; none is lost when the proxy ends. */
+static void *list(void *ud) {
+    struct contexts *c = ud;
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        while (!c->first && !c->stopping) pthread_cond_wait(&c->more, &c->lock);
+        struct desk *d = c->first;
+        if (!d) break;
+        c->first = d->next;
+        if (!c->first) c->last = &c->first;
+        pthread_mutex_unlock(&c->lock);
+        keeper_list(d->keeper);
+        pthread_mutex_lock(&c->lock);
+        d->taken = false;
+        pthread_cond_signal(&c->freed);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
 
 struct contexts *contexts_new(void) {
     struct contexts *c = calloc(1, sizeof *c);
-    if (c) pthread_mutex_init(&c->lock, NULL);
-    return c;
+    if (!c) return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->more, NULL);
+    pthread_cond_init(&c->freed, NULL);
+    c->last = &c->first;
+    if (pthread_create(&c->lister, NULL, list, c) == 0) return c;
+    free(c);
+    return NULL;
 }
 
 void contexts_free(struct contexts *c) {
     if (!c) return;
-    for (size_t i = 0; i < SLOTS; i++) paucis_ctx_free(c->at[i].ctx);
+    pthread_mutex_lock(&c->lock);
+    c->stopping = true;
+    pthread_cond_signal(&c->more);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(c->lister, NULL);
+    for (size_t i = 0; i < SLOTS; i++) drop(&c->at[i]);
+    pthread_cond_destroy(&c->more);
+    pthread_cond_destroy(&c->freed);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
 /* ---- lock held ------------------------------------------------------------------------------- */
 
-static struct slot *free_slot(struct contexts *c) {
+static struct desk *free_slot(struct contexts *c) {
     for (size_t i = 0; i < SLOTS; i++)
         if (!c->at[i].ctx) return &c->at[i];
     return NULL;
 }
 
-static struct slot *slot_of(struct contexts *c, int64_t conv) {
+static struct desk *slot_of(struct contexts *c, int64_t conv) {
     for (size_t i = 0; conv && i < SLOTS; i++)
         if (c->at[i].ctx && !c->at[i].taken && c->at[i].conv == conv) return &c->at[i];
     return NULL;
 }
 
 /* The one that was not wanted for the longest time. */
-static struct slot *oldest(struct contexts *c) {
-    struct slot *s = NULL;
+static struct desk *oldest(struct contexts *c) {
+    struct desk *s = NULL;
     for (size_t i = 0; i < SLOTS; i++) {
-        struct slot *t = &c->at[i];
+        struct desk *t = &c->at[i];
         if (t->ctx && !t->taken && (!s || t->used < s->used)) s = t;
     }
     return s;
@@ -65,41 +103,44 @@ static uint64_t memory(const struct contexts *c) {
     return sum;
 }
 
-static void drop(struct slot *s) {
-    paucis_ctx_free(s->ctx);
-    *s = (struct slot){0};
-}
-
 /* ---------------------------------------------------------------------------------------------- */
 
-paucis_ctx *contexts_take(struct contexts *c, int64_t conv) {
-    paucis_ctx *ctx = NULL;
+struct desk *contexts_take(struct serve *serve, int64_t conv) {
+    struct contexts *c = serve->contexts;
     pthread_mutex_lock(&c->lock);
-    struct slot *s = slot_of(c, conv), *empty = free_slot(c);
-    if (!s && (!empty || memory(c) >= MEMORY / 2)) s = oldest(c);
+    while (!free_slot(c) && !oldest(c)) pthread_cond_wait(&c->freed, &c->lock);
+    struct desk *s = slot_of(c, conv), *empty = free_slot(c);
+    if (!s && (!empty || memory(c) >= MEMORY / 4 * 3)) s = oldest(c);
     if (!s && empty && paucis_ctx_new(&empty->ctx, NULL) == PAUCIS_OK) s = empty;
     if (s) s->taken = true;
-    if (s) ctx = s->ctx;
     pthread_mutex_unlock(&c->lock);
-    if (!s) (void)paucis_ctx_new(&ctx, NULL); /* all are at work */
-    return ctx;
+    if (s && !s->keeper) s->keeper = keeper_new(serve->keep);
+    return s;
 }
 
-void contexts_give(struct contexts *c, paucis_ctx *ctx, int64_t conv, uint64_t bytes) {
-    if (!ctx) return;
+void contexts_give(struct serve *serve, struct desk *s, int64_t conv) {
+    struct contexts *c = serve->contexts;
+    if (!s) return;
     pthread_mutex_lock(&c->lock);
-    struct slot *s = NULL;
-    for (size_t i = 0; i < SLOTS && !s; i++)
-        if (c->at[i].ctx == ctx) s = &c->at[i];
-    if (s) *s = (struct slot){.ctx = ctx, .conv = conv, .bytes = bytes, .used = now_us()};
-    for (struct slot *o = oldest(c); o && o != s && memory(c) > MEMORY; o = oldest(c)) drop(o);
+    s->conv = conv;
+    s->bytes = s->held;
+    s->used = now_us();
+    if (keeper_waits(s->keeper)) {
+        s->next = NULL;
+        *c->last = s;
+        c->last = &s->next;
+        pthread_cond_signal(&c->more);
+    } else {
+        s->taken = false;
+        pthread_cond_signal(&c->freed);
+    }
+    for (struct desk *o = oldest(c); o && o != s && memory(c) > MEMORY; o = oldest(c)) drop(o);
     pthread_mutex_unlock(&c->lock);
-    if (!s) paucis_ctx_free(ctx);
 }
 
 void contexts_tick(struct contexts *c) {
     pthread_mutex_lock(&c->lock);
-    for (struct slot *o = oldest(c); o && now_us() - o->used > IDLE * (int64_t)1000000;
+    for (struct desk *o = oldest(c); o && now_us() - o->used > IDLE * (int64_t)1000000;
          o = oldest(c))
         drop(o);
     pthread_mutex_unlock(&c->lock);

@@ -129,7 +129,7 @@ static bool shorten(struct xfer *x, paucis_ctx *ctx, const char *text) {
         if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
         return x->conv.mode == MODE_LEAVING;
     }
-    if (!rewrite_render(x, ctx, &err)) return false;
+    if (!rewrite_render(x, ctx, &err) || !rewrite_keep(x, ctx)) return false;
     if (!rewrite_record_edit(x)) return false;
     rewrite_send_edited(x);
     x->reason = "window";
@@ -186,10 +186,11 @@ static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {
     return false;
 }
 
-bool ladder_again(struct xfer *x) {
+bool ladder_again(struct xfer *x, struct desk *d) {
     struct buf text = {0};
     bool again = false;
-    paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
+    paucis_ctx *ctx = d ? d->ctx : NULL;
+    x->keeper = d ? d->keeper : NULL;
     if (read_refusal(x, &text)) {
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))
@@ -198,6 +199,5 @@ bool ladder_again(struct xfer *x) {
             again = climb(x, ctx, rule ? rule : "400");
     }
     buf_free(&text);
-    contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
     return again;
 }

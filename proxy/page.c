@@ -2,10 +2,10 @@
  * asks for /paucis/data, with --inspect for /paucis/texts, and nothing else. */
 #include "page.h"
 
-#include "guard.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#define RECALL "/paucis/recall/"
 
 extern const unsigned char paucis_page[];
 extern const unsigned paucis_page_len;
@@ -22,18 +22,19 @@ static void add_page(struct xfer *x, struct own *o, struct buf *b) {
 static void add_data(struct xfer *x, struct own *o, struct buf *b) {
     o->type = "application/json";
     ledger_json(x->serve->ledger, b);
+    if (b->failed) return;
+    b->len -= strlen("}\n");
+    buf_fmt(b, ",\"inspect\":%s}\n", x->config->inspect ? "true" : "false");
 }
 
 /* "texts?id=ID&token=TOKEN" */
 static void add_texts(struct xfer *x, struct own *o, struct buf *b) {
     const char *query = strchr(x->uri, '?'), *id = query ? strstr(query, "id=") : NULL;
-    const char *token = query ? strstr(query, "token=") : NULL;
-    struct inspect *in = x->serve->inspect;
+    bool may = inspect_allows(x);
     o->type = "application/json";
-    bool may = in && token && guard_same(token + 6, strcspn(token + 6, "&"), inspect_token(in));
-    bool found = may && id && inspect_show(in, strtoull(id + 3, NULL, 16), b);
-    if (!found) o->status = may ? 404 : 403;
-    if (!found) buf_str(b, may ? "{\"error\":\"not kept\"}\n" : "{\"error\":\"not allowed\"}\n");
+    if (may && id && inspect_show(x->serve->inspect, strtoull(id + 3, NULL, 16), b)) return;
+    o->status = may ? 404 : 403;
+    buf_fmt(b, "{\"error\":\"%s\"}\n", may ? "not kept" : "not allowed");
 }
 
 static void add_metrics(struct xfer *x, struct own *o, struct buf *b) {
@@ -50,6 +51,12 @@ static void add_health(struct xfer *x, struct own *o, struct buf *b) {
             draining ? "draining" : "ok", paucis_version_string(), atomic_load(&x->serve->active));
 }
 
+/* A removed text, for who may have it. */
+static void add_recall(struct xfer *x, struct own *o, struct buf *b) {
+    o->type = "text/plain; charset=utf-8";
+    o->status = keep_recall(x, x->uri + strlen(RECALL), b);
+}
+
 bool page_local(struct xfer *x, struct own *o, struct buf *body) {
     static const struct {
         const char *path;
@@ -58,6 +65,10 @@ bool page_local(struct xfer *x, struct own *o, struct buf *body) {
                  {"/paucis/data", add_data}, {"/paucis/texts", add_texts},
                  {"/metrics", add_metrics},  {"/healthz", add_health}};
     size_t n = strcspn(x->uri, "?");
+    if (strncmp(x->uri, RECALL, strlen(RECALL)) == 0) {
+        add_recall(x, o, body);
+        return !body->failed;
+    }
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (strlen(pages[i].path) != n || memcmp(x->uri, pages[i].path, n) != 0) continue;
         o->status = 200;

@@ -78,10 +78,23 @@ void spare_tick(void); /* once a second */
 
 /* ---- contexts.c: the library's, one for each of the newest conversations ------------------- */
 
+struct serve;
 struct contexts *contexts_new(void);
 void contexts_free(struct contexts *c);
-paucis_ctx *contexts_take(struct contexts *c, int64_t conv); /* NULL: no memory */
-void contexts_give(struct contexts *c, paucis_ctx *ctx, int64_t conv, uint64_t bytes);
+/* Of the context and the store's keeper either may be NULL: no memory, or no store. */
+struct desk {
+    paucis_ctx *ctx;
+    struct keeper *keeper;
+    int64_t conv;   /* its last body is of this one, 0: of none */
+    uint64_t held;  /* bytes of memory, as who has taken it saw last */
+    uint64_t bytes; /* the same, seen by all */
+    int64_t used;   /* microseconds */
+    bool taken;
+    struct desk *next; /* that has something to list */
+};
+
+struct desk *contexts_take(struct serve *s, int64_t conv); /* NULL: no memory */
+void contexts_give(struct serve *s, struct desk *d, int64_t conv);
 void contexts_tick(struct contexts *c); /* once a second */
 
 /* ---- route.c: which provider, which format --------------------------------------------------- */
@@ -114,7 +127,12 @@ bool route_find(struct route *r, const struct config *c, const char *uri, const 
 
 struct config {
     const char *listen, *token, *ca;
-    char *record;                         /* path of the record; NULL: none */
+    char *record; /* path of the record; NULL: none */
+    struct {      /* --store and its companions; url NULL: none */
+        const char *url, *most, *days, *key;
+        bool asked; /* not the default */
+    } store;
+    bool level_given;
     const char *upstream[PROVIDER_COUNT]; /* NULL: the provider's own */
     bool observe, inspect, quiet, verbose;
     uint64_t max_body;
@@ -132,6 +150,8 @@ struct config {
 /* NULL: reported. The file (--config) and the flags come from the same table; flags win. */
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
+/* The default store could not be opened: nothing can be recalled, so less may go. */
+void config_without_store(struct config *c);
 /* Only this policy can leave off in the middle and keep what it has done. */
 bool options_are_stable(const paucis_opts *o);
 
@@ -172,7 +192,7 @@ struct chain scan_seed(const char *const *texts, size_t n);
 struct record; /* the open file */
 struct xfer;
 
-enum { STOP_TEXT = 64, BEGUN_TEXT = 256, BEGUN_OPTIONS = 16 };
+enum { STOP_TEXT = 64, BEGUN_TEXT = 256, BEGUN_OPTIONS = 16, NAME_TEXT = 17, LIST_TEXT = 200 };
 #define ATTACH_NOW UINT32_MAX /* met in mid-session; the library has not counted yet */
 
 /* How a conversation is sent. Stopped ones are never cut again; see DESIGN.md law 7. */
@@ -200,6 +220,9 @@ struct conv {
     uint64_t prompt, cached, written, raw, bad_turns;
     int64_t last; /* seconds */
     char model[64];
+    char name[NAME_TEXT];  /* in the store; what branches have in common */
+    char still[LIST_TEXT]; /* requests, by their messages, at which a cut was withheld: "12,15" */
+    char cold[LIST_TEXT];  /* ... that found the cache cold, so that a cut was free */
 };
 
 /* begun.c: the options that a conversation began with, as a line of text and back. */
@@ -282,7 +305,8 @@ struct xfer {
     paucis_stats stats;
     enum rung rung;
     bool rewritten, forced;
-    const char *reason; /* why it passes through, or why this rung; static text */
+    struct keeper *keeper; /* the worker's, while it has this request */
+    const char *reason;    /* why it passes through, or why this rung; static text */
     char model[64];
     char what[200];     /* which strategies saved how much */
     double cost, saved; /* of the prompt, in base prices of a token; against not having paucis */
@@ -329,6 +353,7 @@ int64_t now_us(void);             /* a clock that only goes forward */
 struct serve {
     _Atomic(struct config *) config;
     struct record *record; /* NULL: none */
+    struct keep_all *keep; /* the store; NULL: none */
     struct MHD_Daemon *daemon;
     struct loop *loop;
     struct work *work, *clerk; /* decide what is sent; record what was */
@@ -361,10 +386,13 @@ struct work *work_start(struct serve *s, unsigned threads);
 void work_add(struct work *w, struct xfer *x, enum job job);
 void work_stop(struct work *w);
 
-void rewrite_decide(struct xfer *x);
+/* The desk it was decided at is the caller's to give back, after the body is on its way. */
+struct desk *rewrite_decide(struct xfer *x);
 void rewrite_watch(struct xfer *x); /* after the turn: do the cached tokens fit? */
 /* Shortens x's plain body into x->edited. False: it is not shorter, or *err says why not. */
 bool rewrite_render(struct xfer *x, paucis_ctx *ctx, paucis_err *err);
+/* What x->edited lacks is in the store, if there is one. */
+bool rewrite_keep(struct xfer *x, paucis_ctx *ctx);
 /* Written before it is sent. False: it could not be, and this would be the first change. */
 bool rewrite_record_edit(struct xfer *x);
 void rewrite_send_edited(struct xfer *x);
@@ -372,7 +400,27 @@ void rewrite_send_original(struct xfer *x, const char *reason);
 void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
 /* The exit body. False: it is the original, or cannot be had. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
-bool ladder_again(struct xfer *x); /* true: x->send is to be tried now */
+bool ladder_again(struct xfer *x, struct desk *d); /* true: x->send is to be tried now */
+
+/* ---- keep.c: the store --------------------------------------------------------------------- */
+
+/* False: reported. Without a store that was only the default, *out is NULL. */
+bool keep_start(struct config *c, struct keep_all **out);
+void keep_stop(struct keep_all *k); /* NULL is fine */
+
+/* One for each worker; NULL without a store or memory, and then nothing can be kept. */
+struct keeper *keeper_new(struct keep_all *k);
+void keeper_free(struct keeper *k);
+
+/* Handles in markers, if there is a store. */
+void keeper_options(struct xfer *x, paucis_opts *o);
+/* What x->edited lacks is written and acknowledged. False: it is not, and may not be sent. */
+bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
+/* After it was sent: is there a list of how it is turned back? Writes it. */
+bool keeper_waits(const struct keeper *k);
+void keeper_list(struct keeper *k);
+/* GET /paucis/recall/HANDLE: a status; the text, or what is wrong, in *out. */
+int keep_recall(struct xfer *x, const char *handle, struct buf *out);
 
 /* ---- ledger.c: what happened, for the page, the metrics, the log and the receipt ------------- */
 
@@ -392,6 +440,7 @@ const char *inspect_token(const struct inspect *in);
 /* After a rendering of x: what its splices took from `body` and put there. */
 void inspect_keep(struct inspect *in, const struct xfer *x, const paucis_ctx *ctx,
                   const char *body);
+bool inspect_allows(const struct xfer *x);                         /* may who asks see texts? */
 bool inspect_show(struct inspect *in, uint64_t id, struct buf *b); /* false: not kept */
 
 /* serve.c */

@@ -32,14 +32,17 @@ static const char settings[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
     "PRAGMA wal_autocheckpoint=0;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
-static const char since_3[] =
-    "ALTER TABLE conv ADD COLUMN begun TEXT DEFAULT '';"
-    "ALTER TABLE conv ADD COLUMN budget_at INT DEFAULT 0;";
+/* What earlier layouts did not have; it fails where the table is not there yet. */
+static const char *const later[] = {"ALTER TABLE conv ADD COLUMN name TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN still TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN cold TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN begun TEXT DEFAULT ''",
+                                    "ALTER TABLE conv ADD COLUMN budget_at INT DEFAULT 0"};
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS conv(id INTEGER PRIMARY KEY, tip INT, attach INT, render INT,"
     " mode INT, stopped_at INT, first_edit INT, budget INT, stop TEXT, prompt INT, cached INT,"
-    " written INT, raw INT, bad INT, last INT, model TEXT, used INT, begun TEXT DEFAULT '',"
-    " budget_at INT DEFAULT 0);"
+    " written INT, raw INT, bad INT, last INT, model TEXT, used INT, name TEXT, still TEXT,"
+    " cold TEXT, begun TEXT, budget_at INT);"
     "CREATE TABLE IF NOT EXISTS tip(hash BLOB PRIMARY KEY, conv INT, n INT) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS tip_conv ON tip(conv);"
     "CREATE TABLE IF NOT EXISTS request(id INTEGER PRIMARY KEY, at INT, conv INT, provider TEXT,"
@@ -54,12 +57,14 @@ static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
     [GET] =
         "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
-        "raw,bad,last,model,begun,budget_at FROM conv WHERE id=?1",
-    [NEW] = "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11)",
+        "raw,bad,last,model,name,still,cold,begun,budget_at FROM conv WHERE id=?1",
+    [NEW] =
+        "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11,?12,?13,"
+        "?14)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
     [PUT] =
         "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
-        "stop=?8,begun=?9,budget_at=?10 WHERE id=?1",
+        "stop=?8,still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
     [TURN] =
         "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8,"
         "tip=max(tip,?9),used=?10 WHERE id=?1",
@@ -159,8 +164,8 @@ struct record *record_open(const char *path) {
     if (!made) complain("cannot open '%s': %s", path, strerror(errno));
     bool ok = made && sqlite3_open(path, &r->to) == SQLITE_OK && run(r->to, settings);
     if (ok && !layout_is_ours(r->to)) {
-        (void)run(r->to, since_3); /* fails where there is no table yet */
         ok = run(r->to, other_layout);
+        for (size_t i = 0; i < sizeof later / sizeof *later; i++) (void)run(r->to, later[i]);
     }
     ok = ok && run(r->to, schema) && sqlite3_open(path, &r->from) == SQLITE_OK &&
          run(r->from, settings);
@@ -224,13 +229,28 @@ static bool get(struct record *r, int64_t id, struct conv *c, uint64_t *tip) {
                            .raw = column(st, 11),
                            .bad_turns = column(st, 12),
                            .last = sqlite3_column_int64(st, 13),
-                           .budget_at = column(st, 16)};
+                           .budget_at = column(st, 19)};
         column_text(st, 7, c->stop, sizeof c->stop);
         column_text(st, 14, c->model, sizeof c->model);
-        column_text(st, 15, c->begun, sizeof c->begun);
+        column_text(st, 15, c->name, sizeof c->name);
+        column_text(st, 16, c->still, sizeof c->still);
+        column_text(st, 17, c->cold, sizeof c->cold);
+        column_text(st, 18, c->begun, sizeof c->begun);
     }
     sqlite3_reset(st);
     return ok;
+}
+
+/* Numbers of a list up to n. */
+static void keep_up_to(char *list, size_t n) {
+    for (char *p = list; *p;) {
+        char *end;
+        if (strtoull(p, &end, 10) > n) {
+            p[p > list ? -1 : 0] = '\0';
+            return;
+        }
+        p = *end ? end + 1 : end;
+    }
 }
 
 /* What a branch that leaves after `n` messages has in common with the one it leaves. */
@@ -240,6 +260,11 @@ static void branch(struct conv *c, size_t n) {
     c->budget_at = old.budget_at;
     if (old.first_edit <= n) c->first_edit = old.first_edit;
     memcpy(c->begun, old.begun, sizeof c->begun);
+    memcpy(c->name, old.name, sizeof c->name);
+    memcpy(c->still, old.still, sizeof c->still);
+    memcpy(c->cold, old.cold, sizeof c->cold);
+    keep_up_to(c->still, n + 1); /* the library may count a system text in front */
+    keep_up_to(c->cold, n + 1);
     if (old.mode != MODE_RUNS && old.stopped_at <= n) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;
@@ -257,8 +282,11 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
     sqlite3_bind_int64(st, 9, (int64_t)time(NULL));
-    bind_text(st, 10, c->begun);
-    bind(st, 11, c->budget_at);
+    bind_text(st, 10, c->name);
+    bind_text(st, 11, c->still);
+    bind_text(st, 12, c->cold);
+    bind_text(st, 13, c->begun);
+    bind(st, 14, c->budget_at);
     if (!done(st)) return false;
     c->id = sqlite3_last_insert_rowid(r->to);
     return true;
@@ -282,6 +310,7 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
     bool known = n > 0 && n >= tip;
     if (n > 0 && !known) branch(c, n);
     if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
+    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
     c->tip = s->at[s->n - 1];
     return true;
 }
@@ -297,7 +326,9 @@ static bool end(struct record *r, bool ok) {
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
     pthread_mutex_lock(&r->reading);
-    bool ok = find(r, s, c);
+    bool ok =
+        run(r->from, "BEGIN") && find(r, s, c); /* a tip and its conversation as of one moment */
+    run(r->from, "COMMIT");
     pthread_mutex_unlock(&r->reading);
     if (!ok || c->id || peek) return ok;
     pthread_mutex_lock(&r->writing);
@@ -317,8 +348,10 @@ bool record_put(struct record *r, const struct conv *c) {
     bind(st, 6, c->first_edit);
     bind(st, 7, c->budget);
     bind_text(st, 8, c->stop);
-    bind_text(st, 9, c->begun);
-    bind(st, 10, c->budget_at);
+    bind_text(st, 9, c->still);
+    bind_text(st, 10, c->cold);
+    bind_text(st, 11, c->begun);
+    bind(st, 12, c->budget_at);
     bool ok = done(st);
     pthread_mutex_unlock(&r->writing);
     return ok;

@@ -42,7 +42,7 @@ void rewrite_send_edited(struct xfer *x) {
 
 /* What the library is told of the record. */
 struct extra {
-    paucis_kv kv[6];
+    paucis_kv kv[8];
     char attach[NUMBER], stop[NUMBER], edited[NUMBER], learnt[NUMBER], learnt_at[NUMBER];
     size_t n;
 };
@@ -67,6 +67,8 @@ static void record_options(const struct xfer *x, bool leaving, struct extra *e) 
         e->kv[e->n++] = (paucis_kv){"learnt", e->learnt};
         e->kv[e->n++] = (paucis_kv){"learnt_at", e->learnt_at};
     }
+    if (x->conv.still[0]) e->kv[e->n++] = (paucis_kv){"still", x->conv.still};
+    if (x->conv.cold[0]) e->kv[e->n++] = (paucis_kv){"cold", x->conv.cold};
     if (!leaving || !x->conv.first_edit) return;
     snprintf(e->edited, NUMBER, "%zu", edited_from(x));
     e->kv[e->n++] = (paucis_kv){"edited", e->edited};
@@ -111,6 +113,7 @@ static bool render(struct xfer *x, paucis_ctx *ctx, bool leaving, paucis_err *er
         o.price = provider_price(x->route.provider);
     o.log = note_saving;
     o.log_ud = x;
+    if (!leaving) keeper_options(x, &o);
     bool whole = !options_are_stable(&o) && !leaving; /* these know no more than the body */
     if (whole && x->conv.budget && x->conv.budget < o.budget_tokens)
         o.budget_tokens = x->conv.budget;
@@ -255,9 +258,10 @@ static const char *error_reason(paucis_err err) {
 static uint64_t rendering(const struct xfer *x) {
     struct begun begun;
     const paucis_opts *o = begun_read(x, &begun);
-    const char *texts[4 + 2 * 32] = {o->policy, o->strategies, o->level,
+    const char *texts[5 + 2 * 32] = {o->policy, o->strategies, o->level,
                                      o->price ? o->price->name : NULL};
     size_t n = 4;
+    if (x->serve->keep) texts[n++] = "handles";
     for (size_t i = 0; i < o->nkv && i < 32; i++) {
         texts[n++] = o->kv[i].key;
         texts[n++] = o->kv[i].val;
@@ -303,9 +307,79 @@ static const char *leaves(struct xfer *x, bool rendered) {
     return why;
 }
 
+bool rewrite_keep(struct xfer *x, paucis_ctx *ctx) {
+    const struct buf *in = plain_of(x);
+    return keeper_keep(x, ctx, in->data, in->len);
+}
+
+/* One more number in an ascending list of the record, if it is not there already. */
+static bool add_number(char list[LIST_TEXT], uint64_t n) {
+    size_t len = strlen(list);
+    const char *last = strrchr(list, ',');
+    if (len && strtoull(last ? last + 1 : list, NULL, 10) >= n) return true;
+    int more = snprintf(list + len, LIST_TEXT - len, "%s%" PRIu64, len ? "," : "", n);
+    if (more > 0 && (size_t)more < LIST_TEXT - len) return true;
+    list[len] = '\0';
+    return false;
+}
+
+/* The store failed: what was cut before is cut again, since it was acknowledged then, and nothing
+ * else. The record remembers that this request was sent so. If that happens too often, the
+ * conversation stays as it is. */
+static void withhold(struct xfer *x, paucis_ctx *ctx) {
+    struct conv *c = &x->conv;
+    uint64_t now = count_messages(x);
+    paucis_err err;
+    if (!is_stable(x)) {
+        rewrite_send_safe(x, ctx, "store");
+        return;
+    }
+    if (c->mode == MODE_RUNS && !add_number(c->still, now)) {
+        c->mode = MODE_FROZEN;
+        c->stopped_at = now - 1;
+        snprintf(c->stop, sizeof c->stop, "the store failed too often");
+    }
+    if (c->id) (void)record_put(x->serve->record, c);
+    if (c->first_edit && rewrite_render(x, ctx, &err))
+        rewrite_send_edited(x);
+    else
+        rewrite_send_original(x, "store");
+    x->reason = "store";
+}
+
+/* Is the provider's cache surely cold? A client may have asked for an hour. */
+static bool is_idle(const struct xfer *x) {
+    static const char hour[] = "\"ttl\":\"1h\"", spaced[] = "\"ttl\": \"1h\"";
+    const struct buf *in = plain_of(x);
+    int64_t ttl = provider_price(x->route.provider)->ttl_s;
+    int64_t idle = (int64_t)time(NULL) - x->conv.last;
+    if (!x->conv.id || x->route.counts || !x->conv.last || !ttl || idle <= ttl) return false;
+    bool long_lived = memmem(in->data, in->len, hour, sizeof hour - 1) ||
+                      memmem(in->data, in->len, spaced, sizeof spaced - 1);
+    return idle > (long_lived ? 3600 : ttl);
+}
+
+/* All is written anew in any case, so a cut costs nothing. It is recorded first: every later
+ * request and every replica makes it again. */
+static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+    struct conv *c = &x->conv;
+    char old[LIST_TEXT];
+    paucis_err err;
+    if (!is_idle(x) || x->config->observe || c->mode != MODE_RUNS || !is_stable(x)) return;
+    memcpy(old, c->cold, sizeof old);
+    (void)rewrite_render(x, ctx, &err);
+    size_t before = x->edited.len;
+    if (err || !add_number(c->cold, count_messages(x)) || strcmp(old, c->cold) == 0) return;
+    (void)rewrite_render(x, ctx, &err);
+    bool shorter = !err && x->edited.len < before;
+    if (shorter && record_put(x->serve->record, c)) return;
+    memcpy(c->cold, old, sizeof old);
+}
+
 static void choose(struct xfer *x, paucis_ctx *ctx) {
     paucis_err err;
     enum mode mode = (enum mode)x->conv.mode;
+    if (!asked_off(x)) cut_if_idle(x, ctx);
     if (mode == MODE_ORIGINAL) {
         rewrite_send_original(x, "stopped");
     } else if (mode == MODE_EXIT || (mode == MODE_LEAVING && x->conv.stopped_at) ||
@@ -316,6 +390,8 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
         const char *why = leaves(x, rendered);
         if (why || !rendered)
             rewrite_send_safe(x, ctx, why ? why : error_reason(err));
+        else if (!rewrite_keep(x, ctx))
+            withhold(x, ctx);
         else if (!rewrite_record_edit(x))
             rewrite_send_original(x, "record");
         else
@@ -323,18 +399,21 @@ static void choose(struct xfer *x, paucis_ctx *ctx) {
     }
 }
 
-void rewrite_decide(struct xfer *x) {
+struct desk *rewrite_decide(struct xfer *x) {
+    struct desk *d = NULL;
     int64_t from = now_us();
     const char *doubt = understand(x);
     x->stats.bytes_in = x->stats.bytes_out = plain_of(x)->len;
     if (doubt) {
         rewrite_send_original(x, doubt);
     } else {
-        paucis_ctx *ctx = contexts_take(x->serve->contexts, x->conv.id);
-        choose(x, ctx);
-        contexts_give(x->serve->contexts, ctx, x->conv.id, x->stats.peak_alloc);
+        d = contexts_take(x->serve, x->conv.id);
+        x->keeper = d ? d->keeper : NULL;
+        choose(x, d ? d->ctx : NULL);
+        if (d) d->held = x->stats.peak_alloc;
     }
     x->work_us = now_us() - from;
+    return d;
 }
 
 /* ---- after the turn: is the provider's cache as it should be? -------------------------------- */

@@ -44,10 +44,11 @@ static void use_limits(void) {
 }
 
 static void free_all(struct serve *s) {
+    contexts_free(s->contexts); /* writes what is left to write */
     record_close(s->record);
+    keep_stop(s->keep);
     ledger_free(s->ledger);
     inspect_free(s->inspect);
-    contexts_free(s->contexts);
     conns_free(s->conns);
     spare_free();
     config_free(atomic_load(&s->config));
@@ -67,6 +68,7 @@ struct serve *serve_start(struct config *c) {
     s->contexts = contexts_new();
     bool ok = s->ledger && s->conns && s->contexts;
     if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
+    ok = ok && keep_start(c, &s->keep);
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
     ok = ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) &&
          (s->clerk = work_start(s, 1)) && listen_start(s);
@@ -106,9 +108,10 @@ static void reload(struct serve *s, const struct args *a) {
         complain("the configuration stays as it was");
         return;
     }
+    if (!s->keep) config_without_store(now);
     now->older = old;
     atomic_store(&s->config, now);
-    complain("configuration read again; the address and the record stay until a restart");
+    complain("configuration read again; address, record and store stay until a restart");
 }
 
 int cmd_serve(const struct args *a) {

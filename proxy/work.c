@@ -68,13 +68,17 @@ static void *run(void *ud) {
     struct work *w = ud;
     struct xfer *x;
     while ((x = take(w))) {
+        struct desk *d = NULL;
+        int64_t conv = x->conv.id;
         switch (x->job) {
         case JOB_REWRITE:
-            rewrite_decide(x);
+            d = rewrite_decide(x);
+            conv = x->conv.id;
             loop_post(w->serve->loop, x, POST_START);
             break;
         case JOB_LADDER:
-            if (ladder_again(x))
+            d = contexts_take(w->serve, conv);
+            if (ladder_again(x, d))
                 send_again(x);
             else
                 let_stand(x);
@@ -84,6 +88,7 @@ static void *run(void *ud) {
             ledger_add(w->serve->ledger, x);
             break;
         }
+        contexts_give(w->serve, d, conv);
         xfer_drop(x);
     }
     return NULL;

@@ -18,6 +18,13 @@ static size_t slot_of(const struct hash *h, size_t mask) {
     return k & mask;
 }
 
+bool batch_has(const struct store_batch *b, const struct hash *h) {
+    for (size_t k = b->slots ? slot_of(h, b->mask) : 0; b->slots && b->slots[k];
+         k = (k + 1) & b->mask)
+        if (hash_same(&b->items[b->slots[k] - 1].hash, h)) return true;
+    return false;
+}
+
 static bool widen(struct store_batch *b) {
     size_t slots = b->slots ? 2 * (b->mask + 1) : 64;
     uint32_t *wide = calloc(slots, sizeof *wide);
@@ -91,7 +98,7 @@ void batch_clear(struct store_batch *b) {
     }
     if (b->slots) memset(b->slots, 0, (b->mask + 1) * sizeof *b->slots);
     b->count = 0;
-    b->has_note = b->failed = false;
+    b->has_note = b->lazy = b->failed = false;
 }
 
 void batch_free(struct store_batch *b) {
@@ -101,6 +108,7 @@ void batch_free(struct store_batch *b) {
     }
     free(b->items);
     free(b->slots);
+    blob_maker_free(&(struct blob_maker){b->zstd});
     *b = (struct store_batch){0};
 }
 
@@ -183,7 +191,7 @@ static enum store_err fail_alone(struct store *s, const char *why) {
 static enum store_err no_memory(struct store *s) { return fail_alone(s, "out of memory"); }
 
 static bool make_blobs(struct store *s, struct store_batch *b) {
-    struct blob_maker m = {0};
+    struct blob_maker m = {b->zstd};
     bool ok = true;
     for (size_t i = 0; ok && i < b->count; i++) {
         struct store_item *item = &b->items[i];
@@ -193,7 +201,7 @@ static bool make_blobs(struct store *s, struct store_batch *b) {
             ok = blob_make(&m, s->has_key ? s->key : NULL, &item->hash, item->at, item->len,
                            &item->blob);
     }
-    blob_maker_free(&m);
+    b->zstd = m.zstd;
     return ok;
 }
 

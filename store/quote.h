@@ -14,4 +14,7 @@ enum quote_style {
 /* Appends; bytes that are not UTF-8 stay as they are. */
 void quote(struct buf *b, const char *at, size_t len, enum quote_style style);
 
+/* Is `was`, a piece of valid JSON, this text quoted in this style? */
+bool quote_is(const char *at, size_t len, enum quote_style style, const char *was, size_t n);
+
 #endif

@@ -317,6 +317,13 @@ static enum store_err redis_get(struct store *s, const struct hash *h, struct bu
     return err;
 }
 
+/* Does a conversation's name fit what was asked for, "NAME" or "NAME*"? */
+static bool fits(const char *conv, const char *asked) {
+    size_t n = strlen(asked);
+    bool begins = n && asked[n - 1] == '*';
+    return begins ? strncmp(conv, asked, n - 1) == 0 : strcmp(conv, asked) == 0;
+}
+
 /* Is it a text, not only a piece, and was this conversation given it? Of one that has expired the
  * kind is not known any more. */
 static enum store_err is_asked(struct store *s, const char *hex, const char *conv, bool *asked) {
@@ -324,12 +331,12 @@ static enum store_err is_asked(struct store *s, const char *hex, const char *con
     call_begin(&c[0], "HGET");
     call_key(&c[0], "t", hex);
     call_text(&c[0], "k");
-    call_begin(&c[1], "SISMEMBER");
-    call_key(&c[1], "c", conv ? conv : "");
-    call_word(&c[1], hex, HASH_DIGITS);
-    bool ok = run(s, c, 2);
-    *asked = ok && (!has_text(c[0].reply) || (number_of(c[0].reply) & KEPT_TEXT)) &&
-             (!conv || number_of(c[1].reply));
+    call_begin(&c[1], "SMEMBERS");
+    call_key(&c[1], "g", hex);
+    bool ok = run(s, c, 2), given = !conv;
+    for (size_t i = 0; ok && !given && i < c[1].reply->elements; i++)
+        given = fits(c[1].reply->element[i]->str, conv);
+    *asked = ok && given && (!has_text(c[0].reply) || (number_of(c[0].reply) & KEPT_TEXT));
     call_done(c, 2);
     return ok ? STORE_OK : STORE_FAILED;
 }

@@ -79,8 +79,8 @@ static const char *const sql[STATEMENTS] = {
     [GET] = "SELECT stored,data FROM text WHERE hash=?1",
     [FIND] = "SELECT hash FROM text WHERE hash BETWEEN ?1 AND ?2 AND kind&1 LIMIT 2",
     [FIND_IN] =
-        "SELECT text.hash FROM given JOIN text ON text.hash=given.hash WHERE conv=?3 AND"
-        " given.hash BETWEEN ?1 AND ?2 AND kind&1 LIMIT 2",
+        "SELECT DISTINCT text.hash FROM given JOIN text ON text.hash=given.hash WHERE"
+        " given.hash BETWEEN ?1 AND ?2 AND substr(conv,1,?4)=substr(?3,1,?4) AND kind&1 LIMIT 2",
     [RECALLED] = "UPDATE text SET recalls=recalls+1,used=max(used,?2) WHERE hash=?1 AND stored>0",
     [NOTE_GET] = "SELECT version,value FROM note WHERE key=?1",
     [NOTE_NEW] = "INSERT OR IGNORE INTO note VALUES(?1,?2,1,?3,?4)",
@@ -372,8 +372,10 @@ static enum store_err put(struct store *s, const struct store_batch *b) {
 
 static enum store_err lite_put(struct store *s, const struct store_batch *b) {
     pthread_mutex_lock(&s->lock);
-    enum store_err err = run(s, "BEGIN IMMEDIATE") ? put(s, b) : STORE_FAILED;
+    bool ok = !b->lazy || run(s, "PRAGMA synchronous=NORMAL");
+    enum store_err err = ok && run(s, "BEGIN IMMEDIATE") ? put(s, b) : STORE_FAILED;
     err = finish(s, err);
+    if (b->lazy && !run(s, "PRAGMA synchronous=FULL")) err = STORE_FAILED;
     pthread_mutex_unlock(&s->lock);
     return err;
 }
@@ -407,7 +409,10 @@ static enum store_err lite_find(struct store *s, const char *digits, const char 
     sqlite3_stmt *st = begin(s, conv ? FIND_IN : FIND);
     bind_hash(st, 1, &from);
     bind_hash(st, 2, &to);
+    size_t len = conv ? strlen(conv) : 0;
+    bool begins = len && conv[len - 1] == '*'; /* else the whole name counts */
     if (conv) bind_text(st, 3, conv);
+    if (conv) sqlite3_bind_int64(st, 4, begins ? (int64_t)len - 1 : CONV_MAX);
     int rc = sqlite3_step(st);
     enum store_err err = rc == SQLITE_DONE ? STORE_ABSENT : rc == SQLITE_ROW ? STORE_OK : broken(s);
     if (!err && !column_hash(st, 0, out)) err = STORE_DAMAGED;

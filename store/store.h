@@ -10,6 +10,8 @@
  *   batch.c    what one request relies on, put in one go: all of it is safe or nothing is promised
  *   crypt.c    SHA-256, AES-256-GCM
  *   undo.c     a shortened body back to the original, through a list
+ *   pledge.c   what a shortened body lacks is safe before the body is used
+ *   known.c    what this process has seen, so that it need not be hashed and asked for again
  *   sqlite.c, redis.c   the kinds, one file and one row in kinds.def each; kind.h is what they do
  *
  * A store may be used by several threads and several processes at once. */
@@ -84,7 +86,9 @@ struct store_batch {
     size_t mask;
     bool has_note; /* body -> list */
     struct hash body, list;
+    bool lazy;   /* need not survive a power cut: lists, when all they refer to is safe */
     bool failed; /* out of memory, sticky; the put then fails */
+    void *zstd;  /* kept from one put to the next */
 };
 
 /* Each returns the item's place; the text is borrowed, except by batch_take, which empties b. */
@@ -92,6 +96,7 @@ size_t batch_add(struct store_batch *b, unsigned kind, const char *at, size_t le
 size_t batch_add_hashed(struct store_batch *b, unsigned kind, const char *at, size_t len,
                         const struct hash *h);
 size_t batch_take(struct store_batch *b, unsigned kind, struct buf *text);
+bool batch_has(const struct store_batch *b, const struct hash *h);
 void batch_clear(struct store_batch *b); /* memory is kept for the next */
 void batch_free(struct store_batch *b);
 
@@ -110,7 +115,8 @@ enum store_err store_has(struct store *s, struct store_batch *b, unsigned kinds)
 enum store_err store_get(struct store *s, const struct hash *h, struct buf *out);
 
 /* The text whose hash begins with these hexadecimal digits, at least HANDLE_DIGITS of them; with a
- * conversation, only if it was given the handle. */
+ * conversation, only if it was given the handle; with "NAME*", if one whose name begins like this
+ * was. */
 enum store_err store_find(struct store *s, const char *digits, const char *conv, struct hash *out);
 
 /* Counts a recall and marks the text as used. */
@@ -176,7 +182,10 @@ struct undo_named {
     size_t len;
 };
 
+struct known;
+
 struct undo {
+    struct known *known; /* NULL = nothing is remembered */
     struct undo_named *named;
     size_t count, cap;
     uint32_t *slots; /* named + 1, by hash */

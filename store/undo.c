@@ -17,16 +17,16 @@
  *   "pul1", hash of the original, its length, length of the shortened body, hashes of the blocks
  *
  * A body that nothing was taken from has a note that leads to itself. */
-#include "quote.h"
-#include "store.h"
-
 #include "kind.h"
+#include "known.h"
+#include "quote.h"
 
 #include <stdlib.h>
 
 enum { PER_BLOCK = 16, INLINE_MOST = 48, HEAD = 4 + HASH_SIZE };
 static const char magic[] = "pul1";
-static const char note_start[] = "[full text: "; /* as the library writes it */
+/* As the library writes them: a text's name, and that of an index of texts. */
+static const char *const note_starts[] = {"[full text: ", "[left out so far: "};
 
 /* ---- texts that markers name ---------------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ size_t undo_handle(void *ud, const char *text, size_t n, char *handle) {
         u->failed = true; /* what has no handle cannot be promised: the batch fails */
         return 0;
     }
-    hash_of(text, n, &one.hash);
+    known_hash(u->known, text, n, &one.hash);
     hash_hex(&one.hash, hex);
     memcpy(handle, hex, HANDLE_DIGITS);
     size_t k = named_slot(one.hash.at, u->mask);
@@ -118,17 +118,44 @@ static void add_tagged(struct buf *b, char tag, const struct hash *h) {
     buf_add(b, (const char *)h->at, HASH_SIZE);
 }
 
+/* Keeps an index, every text that a line of it names, and the index before it, unless they are in
+ * the batch already. */
+static void keep_index(const struct undo *u, const char *handle, struct store_batch *b) {
+    static const char before[] = " all before that";
+    const struct undo_named *one;
+    for (size_t k = SIZE_MAX; handle && (one = named_next(u, handle, &k));) {
+        if (batch_has(b, &one->hash)) return;
+        batch_add_hashed(b, KEPT_TEXT, one->at, one->len, &one->hash);
+        const char *at = one->at, *end = at + one->len, *line;
+        handle = NULL;
+        for (; (line = memchr(at, '\n', (size_t)(end - at))); at = line + 1) {
+            const struct undo_named *named;
+            if ((size_t)(line - at) < HANDLE_DIGITS) continue;
+            if ((size_t)(line - at) == HANDLE_DIGITS + sizeof before - 1 &&
+                memcmp(at + HANDLE_DIGITS, before, sizeof before - 1) == 0)
+                handle = at;
+            else
+                for (size_t i = SIZE_MAX; (named = named_next(u, at, &i));)
+                    batch_add_hashed(b, KEPT_TEXT, named->at, named->len, &named->hash);
+        }
+        k = SIZE_MAX;
+    }
+}
+
 /* Keeps every text that a marker in `text` names; the last of these handles, or NULL. */
 static const char *keep_named(const struct undo *u, const char *text, size_t len,
                               struct store_batch *b) {
-    const size_t head = sizeof note_start - 1, whole = head + HANDLE_DIGITS;
+    const size_t full = strlen(note_starts[0]), index = strlen(note_starts[1]);
     const char *last = NULL, *p;
-    while (len >= whole && (p = memchr(text, '[', len - whole + 1))) {
-        len -= (size_t)(p - text) + 1;
+    while (len >= full + HANDLE_DIGITS && (p = memchr(text, '[', len - full - HANDLE_DIGITS + 1))) {
+        size_t left = len - (size_t)(p - text);
+        len = left - 1;
         text = p + 1;
-        if (memcmp(p, note_start, head) != 0) continue;
+        if (left >= index + HANDLE_DIGITS && memcmp(p, note_starts[1], index) == 0)
+            keep_index(u, p + index, b);
+        if (memcmp(p, note_starts[0], full) != 0) continue;
         const struct undo_named *one;
-        for (size_t k = SIZE_MAX; (one = named_next(u, p + head, &k)); last = p + head)
+        for (size_t k = SIZE_MAX; (one = named_next(u, p + full, &k)); last = p + full)
             batch_add_hashed(b, KEPT_TEXT, one->at, one->len, &one->hash);
     }
     return last;
@@ -136,39 +163,52 @@ static const char *keep_named(const struct undo *u, const char *text, size_t len
 
 /* Of the texts with this handle the one that `was` is when quoted, and how. */
 static const struct undo_named *quoted_as(const struct undo *u, const char *handle, const char *was,
-                                          size_t n, struct buf *scratch, char *style) {
+                                          size_t n, char *style) {
     static const char styles[] = {QUOTE_RAW, QUOTE_ASCII};
     const struct undo_named *one;
     for (size_t k = SIZE_MAX; handle && (one = named_next(u, handle, &k));)
         for (size_t i = 0; one->len <= n && i < sizeof styles; i++) {
-            scratch->len = 0;
-            quote(scratch, one->at, one->len, (enum quote_style)styles[i]);
             *style = styles[i];
-            if (scratch->len == n && memcmp(scratch->data, was, n) == 0) return one;
+            if (quote_is(one->at, one->len, (enum quote_style)styles[i], was, n)) return one;
         }
     return NULL;
 }
 
+/* How a range is kept, if that was found out before; a text must be kept for this body too. */
+static bool seen_before(const struct undo *u, const char *was, size_t n, struct store_batch *b,
+                        char *tag, struct hash *h) {
+    if (!known_range(u->known, was, n, tag, h)) return false;
+    if (*tag == 'p') batch_add_hashed(b, KEPT_PIECE, was, n, h);
+    return *tag == 'p' || batch_has(b, h);
+}
+
 static void add_range(const struct undo *u, const paucis_splice *s, const char *in, size_t gap,
-                      struct buf *scratch, struct buf *block, struct store_batch *b) {
+                      struct buf *block, struct store_batch *b) {
     const char *was = in + s->from;
     size_t n = s->to - s->from;
-    char style = 0;
+    char tag = 0;
+    struct hash h;
     add_number(block, gap);
     add_number(block, s->text_len);
     const char *handle = keep_named(u, s->text, s->text_len, b);
-    const struct undo_named *one = NULL;
-    if (n > INLINE_MOST) one = quoted_as(u, handle, was, n, scratch, &style);
     if (n <= INLINE_MOST) {
         buf_str(block, "i");
         add_number(block, n);
         buf_add(block, was, n);
-    } else if (one) {
-        add_tagged(block, style, &one->hash);
-    } else {
-        size_t i = batch_add(b, KEPT_PIECE, was, n);
-        if (!b->failed) add_tagged(block, 'p', &b->items[i].hash);
+        return;
     }
+    if (!seen_before(u, was, n, b, &tag, &h)) {
+        const struct undo_named *one = quoted_as(u, handle, was, n, &tag);
+        if (one) {
+            h = one->hash;
+        } else {
+            tag = 'p';
+            hash_of(was, n, &h);
+            batch_add_hashed(b, KEPT_PIECE, was, n, &h);
+        }
+        known_note_range(u->known, was, n, tag, &h);
+    }
+    add_tagged(block, tag, &h);
 }
 
 static void end_block(struct buf *block, struct buf *blocks, struct store_batch *b) {
@@ -178,22 +218,22 @@ static void end_block(struct buf *block, struct buf *blocks, struct store_batch 
 
 bool undo_batch(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n, const char *out,
                 size_t outn, struct store_batch *b) {
-    struct buf block = {0}, blocks = {0}, list = {0}, scratch = {0};
+    struct buf block = {0}, blocks = {0}, list = {0};
     struct hash original;
     paucis_splice s;
     size_t count = 0, at = 0;
     b->failed = b->failed || u->failed;
     b->has_note = true;
-    hash_of(out, outn, &b->body);
+    known_body(u->known, out, outn, &b->body);
     for (; paucis_splice_get(ctx, count, &s) == PAUCIS_OK; count++) {
-        add_range(u, &s, in, s.from - at, &scratch, &block, b);
+        add_range(u, &s, in, s.from - at, &block, b);
         at = s.to;
         if (count % PER_BLOCK == PER_BLOCK - 1) end_block(&block, &blocks, b);
     }
     if (block.len || block.failed) end_block(&block, &blocks, b);
     b->list = b->body;
     if (count) {
-        hash_of(in, n, &original);
+        known_body(u->known, in, n, &original);
         buf_str(&list, magic);
         buf_add(&list, (const char *)original.at, HASH_SIZE);
         add_number(&list, n);
@@ -202,8 +242,7 @@ bool undo_batch(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n,
         size_t i = batch_take(b, KEPT_LIST, &list);
         if (!b->failed) b->list = b->items[i].hash;
     }
-    b->failed = b->failed || scratch.failed || blocks.failed;
-    buf_free(&scratch);
+    b->failed = b->failed || blocks.failed;
     buf_free(&blocks);
     return !b->failed;
 }

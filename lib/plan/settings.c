@@ -67,6 +67,30 @@ static paucis_err set_never(struct settings *s, const char *val, paucis_error *e
     return PAUCIS_OK;
 }
 
+/* Ascending numbers with commas between them. */
+static bool is_list(const char *val) {
+    uint64_t last = 0;
+    for (const char *p = val; *p;) {
+        uint64_t n = 0;
+        const char *from = p;
+        for (; *p >= '0' && *p <= '9' && p - from < 10; p++) n = n * 10 + (uint64_t)(*p - '0');
+        if (p == from || n <= last || (*p && *p != ',') || (*p && !p[1])) return false;
+        last = n;
+        p += *p == ',';
+    }
+    return true;
+}
+
+static paucis_err set_still(struct settings *s, const char *val, paucis_error *e) {
+    s->stable.still = val;
+    return is_list(val) ? PAUCIS_OK : wrong(e, "this option is a list of ascending numbers");
+}
+
+static paucis_err set_cold(struct settings *s, const char *val, paucis_error *e) {
+    s->stable.cold = val;
+    return is_list(val) ? PAUCIS_OK : wrong(e, "this option is a list of ascending numbers");
+}
+
 static const struct named {
     TABLE_ROW;
     paucis_err (*set)(struct settings *s, const char *val, paucis_error *e);
@@ -95,6 +119,14 @@ static const struct named {
      .summary = "results that stay whole, as in read:*.md,todo*",
      .detail = "TOOL[:WORD],..., default none",
      .set = set_never},
+    {.name = "still",
+     .summary = "requests, by their number of messages, that were sent without any change",
+     .detail = "N,N,..., default none",
+     .set = set_still},
+    {.name = "cold",
+     .summary = "requests that found nothing in the cache, so that a cut was free",
+     .detail = "N,N,..., default none",
+     .set = set_cold},
     {.name = "history",
      .summary = "sent: the body's past is what was really sent, and stands as it is",
      .detail = "whole or sent, default whole",

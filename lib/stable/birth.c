@@ -1,6 +1,7 @@
 /* See birth.h. */
 #include "stable/birth.h"
 
+#include "stable/cover.h"
 #include "stable/kind_json.h"
 #include "stable/never.h"
 #include "stable/noise.h"
@@ -95,6 +96,7 @@ static paucis_err clean(struct fold *f, struct fold_part *p) {
     if (p->tool == TOOL_READ || !paucis__has_noise(p->text)) return PAUCIS_OK;
     char *copy = paucis__arena_alloc(f->arena, p->text.len);
     if (!copy) return PAUCIS_E_NOMEM;
+    p->raw = p->text;
     p->text = span_of(copy, paucis__strip_noise(p->text, copy));
     return PAUCIS_OK;
 }
@@ -112,36 +114,6 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
     return PAUCIS_OK;
 }
 
-/* The handle of a text, in words; empty if there are no handles. */
-static paucis_err name_of(struct fold *f, struct span text, struct span *out) {
-    char name[PAUCIS_MAX_HANDLE];
-    *out = SPAN("");
-    if (!f->limits.handle) return PAUCIS_OK;
-    size_t n = f->limits.handle(f->limits.handle_ud, text.at, text.len, name);
-    if (!n) return PAUCIS_OK;
-    *out = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]", span_of(name, n),
-                         paucis__form_lines(text), text.len);
-    return out->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
-}
-
-paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
-    struct form_text t;
-    struct span note;
-    if (!f->limits.handle || !text->at) return PAUCIS_OK;
-    PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (text->at == t.text.at) return PAUCIS_OK; /* it is the whole one */
-    PAUCIS_TRY(name_of(f, t.text, &note));
-    if (!note.len) return PAUCIS_OK;
-    bool newline = text->len && text->at[text->len - 1] != '\n';
-    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
-    if (!copy) return PAUCIS_E_NOMEM;
-    memcpy(copy, text->at, text->len);
-    if (newline) copy[text->len] = '\n';
-    memcpy(copy + text->len + newline, note.at, note.len);
-    *text = span_of(copy, text->len + newline + note.len);
-    return PAUCIS_OK;
-}
-
 paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,
                                   struct span *out) {
     struct fold_part *p = &f->parts.at[part];
@@ -150,7 +122,7 @@ paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     *out = t.text;
     if (f->limits.never && paucis__never_cut(f->limits.never, p->name, t.text)) return PAUCIS_OK;
-    PAUCIS_TRY(name_of(f, t.text, &limits.note));
+    PAUCIS_TRY(paucis__cover_note(f, part, &limits.note));
     PAUCIS_TRY(paucis__arguments_cut(&f->arguments, f->mem, t.text, &limits, out));
     if (out->at == t.text.at) return PAUCIS_OK;
     char *copy = paucis__arena_alloc(f->arena, out->len);
@@ -277,8 +249,10 @@ paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
     if (quiet) return PAUCIS_OK;
     if (twin != NO_INDEX) return refer(f, part, twin);
     if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (t.text.len < p->len)
-        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, t.text, "colours and overwritten text"));
+    struct span clean = t.text;
+    if (p->raw.at) PAUCIS_TRY(paucis__fold_sign(f, part, &clean));
+    if (clean.len < p->len)
+        PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, clean, "colours and overwritten text"));
     uint64_t most = cap_of(f, p);
     return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }

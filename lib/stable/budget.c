@@ -105,8 +105,11 @@ static size_t step_end(const struct fold *f, size_t part) {
  * every format allows. */
 static bool may_drop(const struct fold *f, size_t from, size_t to) {
     if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
-    for (size_t i = from; i < to; i++)
-        if (!(f->parts.at[i].flags & FOLD_DROPPABLE)) return false;
+    for (size_t i = from; i < to; i++) {
+        const struct fold_part *p = &f->parts.at[i];
+        bool named = p->kind != PART_MEDIA && p->kind != PART_OPAQUE;
+        if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named)) return false;
+    }
     /* The present loop's first message may have to begin with thinking (B-R17). */
     bool opens_loop = f->loop_first != NO_INDEX && f->parts.at[from].message <= f->loop_first &&
                       f->parts.at[to - 1].message >= f->loop_first;

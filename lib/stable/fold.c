@@ -9,6 +9,7 @@
 
 #include "stable/birth.h"
 #include "stable/budget.h"
+#include "stable/cover.h"
 #include "stable/never.h"
 
 #include <string.h>
@@ -224,6 +225,12 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_FULL && p->refers != NO_INDEX) PAUCIS_TRY(retell(f, part));
     if (!VEC_ROOM(f->mem, f->changed, 1)) return PAUCIS_E_NOMEM;
+    if (f->limits.handle && form != FORM_FULL && form != FORM_REFERENCE) {
+        if (!VEC_ROOM(f->mem, f->missing, 1)) return PAUCIS_E_NOMEM;
+        f->missing.at[f->missing.count++] = (uint32_t)part;
+        if (part < f->roomy && (form == FORM_GONE ? 0 : text.len) + COVER_NOTE < p->len)
+            f->roomy = part;
+    }
     paucis__fold_end_rent(f, part);
     if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
@@ -390,15 +397,36 @@ static paucis_err forget_thinking(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* Everything stale from this leaf on takes its short form; bound thinking behind it goes. */
-static paucis_err cut_at(struct fold *f, size_t leaf) {
+enum { RESULTS = 1, THINKING = 2 };
+
+/* What of these is stale from this leaf on takes its short form, or stays after all. */
+static paucis_err shorten_all(struct fold *f, size_t leaf, unsigned what, bool stays) {
     for (size_t i = leaf; i < f->leaves.count; i++) {
-        if (i % 64 == 0 && !f->candidates.at[i / 64])
+        if (i % 64 == 0 && !f->candidates.at[i / 64]) {
             i += 63;
-        else if (is_candidate(f, i))
-            PAUCIS_TRY(shorten(f, f->leaves.at[i]));
+            continue;
+        }
+        size_t part = f->leaves.at[i];
+        unsigned is = f->parts.at[part].kind == PART_THINKING ? THINKING : RESULTS;
+        if (!is_candidate(f, i) || !(what & is)) continue;
+        if (stays)
+            paucis__fold_end_rent(f, part);
+        else
+            PAUCIS_TRY(shorten(f, part));
     }
-    return forget_thinking(f, f->leaves.at[leaf]);
+    return PAUCIS_OK;
+}
+
+/* Everything stale from this leaf on takes its short form; bound thinking behind it goes. Where
+ * names are given, thinking stays if there is no marker that could name it. */
+static paucis_err cut_at(struct fold *f, size_t leaf) {
+    size_t part = f->leaves.at[leaf], before = f->changed.count;
+    PAUCIS_TRY(shorten_all(f, leaf, f->limits.handle ? RESULTS : RESULTS | THINKING, false));
+    if (f->limits.handle)
+        PAUCIS_TRY(shorten_all(f, leaf, THINKING, !paucis__cover_has_place(f, part)));
+    if (f->changed.count > before) return forget_thinking(f, part);
+    f->cut.part = SIZE_MAX;
+    return PAUCIS_OK;
 }
 
 /* Tokens written again by a cut at this part: what follows the last entry that is still found. */
@@ -441,10 +469,46 @@ static paucis_err rent_or_buy(struct fold *f, int64_t *found) {
     size_t leaf = paucis__rent_best(&f->rent, floor_leaf(f), all, &gain);
     if (leaf == SIZE_MAX || !can_afford(f, f->leaves.at[leaf])) return PAUCIS_OK;
     size_t part = f->cut.part = f->leaves.at[leaf];
-    *found = part < f->deep ? f->head : sums_before(&f->now, part);
+    int64_t kept = part < f->deep ? f->head : sums_before(&f->now, part);
     PAUCIS_TRY(cut_at(f, leaf));
+    if (f->cut.part == SIZE_MAX) return PAUCIS_OK;
+    *found = kept;
     f->cut.price = f->cut.rent - (gain - all);
     return PAUCIS_OK;
+}
+
+/* Nothing was in the cache any more, so all is written again in any case and a cut costs nothing
+ * but the thinking that the model is at: everything stale takes its short form. */
+static paucis_err cut_cold(struct fold *f, int64_t *found) {
+    int64_t saved = 0, lost = 0;
+    size_t first = SIZE_MAX;
+    *found = f->last_raw = 0;
+    for (size_t i = floor_leaf(f); i < f->leaves.count; i++) {
+        const struct fold_part *p = &f->parts.at[f->leaves.at[i]];
+        if (!is_candidate(f, i)) continue;
+        if (first == SIZE_MAX) first = i;
+        saved += fold_size(p) - fold_tokens(p->brief.len);
+    }
+    if (first == SIZE_MAX) return PAUCIS_OK;
+    for (size_t i = f->thoughts.count; i > 0 && f->thoughts.at[i - 1] >= f->loop; i--)
+        if (f->thoughts.at[i - 1] > f->leaves.at[first])
+            lost += fold_size(&f->parts.at[f->thoughts.at[i - 1]]);
+    if (lost * (int64_t)f->limits.thought >= saved) return PAUCIS_OK;
+    f->cut.part = f->leaves.at[first];
+    return cut_at(f, first);
+}
+
+/* Is this number in an ascending list of them? Goes on in the list: it is asked for ever larger
+ * ones. */
+static bool is_listed(const char **list, uint64_t n) {
+    while (*list && **list) {
+        uint64_t one = 0;
+        const char *at = *list;
+        for (; *at >= '0' && *at <= '9'; at++) one = one * 10 + (uint64_t)(*at - '0');
+        if (one >= n) return one == n;
+        *list = *at ? at + 1 : at;
+    }
+    return false;
 }
 
 /* Cuts what the budget demands. *found: what the cache still finds. */
@@ -479,7 +543,9 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
-                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate;
+                 (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate ||
+                 is_listed(&f->limits.still, f->messages);
+    bool cold = is_listed(&f->limits.cold, f->messages);
     if (f->messages >= f->limits.learnt_at && f->limits.learnt < f->limits.budget)
         f->limits.budget = f->limits.learnt;
     f->changed.count = 0;
@@ -490,8 +556,9 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     recede(f);
     PAUCIS_TRY(age(f));
     int64_t found = f->last_size, before = f->size; /* found: by the cache */
-    if (!quiet && f->limits.cuts) PAUCIS_TRY(rent_or_buy(f, &found));
+    if (!quiet && f->limits.cuts) PAUCIS_TRY(cold ? cut_cold(f, &found) : rent_or_buy(f, &found));
     if (!quiet) PAUCIS_TRY(keep_budget(f, fresh, &found));
+    if (f->cut.part != SIZE_MAX) PAUCIS_TRY(paucis__cover_cut(f));
     f->cut.saved = before - f->size;
     if (f->cut.part != SIZE_MAX) {
         if (!VEC_ROOM(f->mem, f->cuts, 1)) return PAUCIS_E_NOMEM;
@@ -522,7 +589,9 @@ void paucis__fold_clear(struct fold *f) {
     f->loop_first = NO_INDEX;
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
-    f->outdated.count = 0;
+    f->outdated.count = f->missing.count = f->indexes.count = 0;
+    f->index = f->index_text = f->index_base = span_of(NULL, 0);
+    f->index_part = f->roomy = SIZE_MAX;
     f->told = false;
     paucis__items_clear(&f->subjects);
     paucis__items_clear(&f->ids);
@@ -538,6 +607,8 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->candidates);
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
+    VEC_FREE(f->mem, f->missing);
+    VEC_FREE(f->mem, f->indexes);
     paucis__items_free(&f->subjects);
     paucis__items_free(&f->ids);
     VEC_FREE(f->mem, f->cuts);

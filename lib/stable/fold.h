@@ -48,6 +48,8 @@ struct fold_part {
     int64_t again;          /* tokens of it that a cut before it would write again */
     size_t len;             /* bytes of text it came with */
     struct span text;       /* that text, at == NULL until somebody has asked for it */
+    struct span raw;        /* ... before noise went from it, at == NULL if there was none */
+    struct span handle;     /* the name of the whole text, at == NULL if nobody has asked for it */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */
@@ -71,6 +73,8 @@ struct fold_limits {
     paucis_handle_fn *handle;   /* names removed texts; NULL = they have no names */
     void *handle_ud;
     const char *never;  /* results that stay whole, see never.h; NULL = none */
+    const char *still;  /* requests, by their messages, at which no form was given: "12,15" */
+    const char *cold;   /* ... at which nothing was in the cache any more, so that a cut is free */
     uint64_t risk;      /* thousandths that a cut may put us behind doing nothing */
     uint64_t thought;   /* what losing a token of present thinking counts, in writes */
     bool cuts;          /* level safe makes none but those the budget forces */
@@ -139,10 +143,16 @@ struct fold {
     int64_t last_size, last_raw;  /* ... at the request before */
     int64_t bill, bill_of_none;   /* what all requests so far have cost, and would have */
     VEC(struct fold_cut) cuts;    /* all so far */
-    struct fold_cut cut;          /* of the last request */
-    bool told;                    /* how to read a shortened text */
-    size_t stage[STAGES];         /* how far each stage of forced cuts has come */
-    size_t carrier;               /* the old result that says how many steps are gone */
+    VEC(uint32_t) missing;        /* parts that are not whole, since the last index; see cover.h */
+    VEC(struct span) indexes;     /* texts of all */
+    size_t roomy;                 /* the first part that is shorter by more than a note */
+    struct span index;            /* the name of the last ... */
+    size_t index_part;            /* ... the part that names it ... */
+    struct span index_text, index_base; /* ... its text then, and without the name */
+    struct fold_cut cut;                /* of the last request */
+    bool told;                          /* how to read a shortened text */
+    size_t stage[STAGES];               /* how far each stage of forced cuts has come */
+    size_t carrier;                     /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
     struct past past; /* for the next body */
 };

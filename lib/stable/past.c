@@ -33,21 +33,22 @@ static XXH128_hash_t settings_of(const struct fold *f, const struct stable *s,
     const paucis_price *p = s->price;
     const uint64_t numbers[] = {(uintptr_t)s->level,
                                 (uintptr_t)s->form,
-                                s->sent,
                                 (uintptr_t)s->handle,
                                 s->budget,
-                                (uintptr_t)s->handle_ud,
+                                s->fixed,
                                 p->read,
                                 p->write,
                                 p->minimum,
                                 p->match,
-                                v->bound,
                                 p->lookback,
-                                v->strict,
-                                s->budget == PAUCIS_NO_BUDGET ? 0 : s->fixed};
+                                v->bound,
+                                v->strict};
     XXH128_hash_t h = hash_on((XXH128_hash_t){f->forms.seed, 0}, numbers, sizeof numbers);
     h = hash_on(h, s->option, sizeof s->option);
-    return s->never ? hash_on(h, s->never, strlen(s->never)) : h;
+    const char *const texts[] = {s->never, s->still, s->cold};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        h = hash_on(h, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 0);
+    return h;
 }
 
 bool paucis__past_is_of(const struct fold *f, const struct stable *s, const struct view *v) {
@@ -83,7 +84,7 @@ static paucis_err rebind_part(struct fold *f, struct view *v, size_t part) {
     bool same = p->text.at && p->brief.at == p->text.at;
     p->id = paucis__view_string(v, view_part(v, part)->id);
     p->name = paucis__view_string(v, view_part(v, part)->name);
-    p->text = span_of(NULL, 0);
+    p->text = p->raw = span_of(NULL, 0);
     p->cleaned = false;
     if (!p->id.at || !p->name.at) return PAUCIS_E_NOMEM;
     if (!same) return PAUCIS_OK;

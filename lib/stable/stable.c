@@ -1,7 +1,7 @@
 /* See stable.h. */
 #include "stable/stable.h"
 
-#include <string.h>
+#include "stable/cover.h"
 
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
@@ -74,6 +74,8 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .bound = bound,
         .sent = s->sent,
         .never = s->never,
+        .still = s->still,
+        .cold = s->cold,
         .handle = s->handle,
         .handle_ud = s->handle_ud,
     };
@@ -187,8 +189,10 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
     if (paucis__past_is_of(f, s, v) && continues_past(f, v)) {
         *from = f->past.messages;
         f->past.good = false;
-        f->limits.never = s->never; /* the same, but it may lie elsewhere by now */
+        f->limits.never = s->never; /* the same, but they may lie elsewhere by now */
         f->limits.handle_ud = s->handle_ud;
+        f->limits.still = s->still;
+        f->limits.cold = s->cold;
         return paucis__past_rebind(f, v);
     }
     paucis__arena_reset(f->arena);
@@ -227,7 +231,7 @@ static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {
 static size_t first_edited(const struct fold *f, const struct view *v, uint64_t byte) {
     size_t i = 0;
     while (i < f->parts.count && f->parts.at[i].form == FORM_FULL) i++;
-    if (byte == NOT_TOLD) return i;
+    if (byte == STABLE_NOT_TOLD) return i;
     for (i = 0; i < v->parts.count; i++) {
         const struct message *m = view_message(v, view_part(v, i)->message);
         if (!(m->flags & MESSAGE_TOP) && json_from(v->j, m->node) >= byte) break;
@@ -258,8 +262,9 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     PAUCIS_TRY(begin(f, v, s, &from));
     f->past.good = false; /* until all went well */
     uint64_t edited = s->option[STABLE_EDITED];
-    bool told = s->leave && edited != NOT_TOLD;
+    bool told = s->leave && edited != STABLE_NOT_TOLD;
     if (!told) PAUCIS_TRY(fold_view(f, v, from));
+    if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;
     f->past.messages = v->from_body;
     v->folded = true;

@@ -24,6 +24,7 @@ enum stable_option {
     STABLE_OPTIONS
 };
 extern const struct option paucis__stable_options[STABLE_OPTIONS];
+#define STABLE_NOT_TOLD 4294967295 /* the default of `edited` and `learnt` */
 
 /* How much may go, in one word. */
 struct level {
@@ -43,17 +44,16 @@ struct stable { /* past.c compares what of it the fold depends on */
     void *handle_ud;
     bool remember;             /* the next body may continue this one, see past.h */
     const char *never;         /* see never.h; NULL = nothing is excluded */
+    const char *still, *cold;  /* see fold.h; NULL = none */
     const paucis_price *price; /* of the present request */
     uint64_t fixed;            /* tokens that the request has beside its messages, at most */
     uint64_t budget;           /* tokens, PAUCIS_NO_BUDGET = none */
 };
 
-#define NOT_TOLD 4294967295 /* the default of `edited` and `learnt` */
-
 /* The budget that counts in the end: the given one, or one that was learnt. */
 static inline uint64_t stable_budget(const struct stable *s, uint64_t given) {
     uint64_t learnt = s->option[STABLE_LEARNT];
-    return learnt != NOT_TOLD && learnt < given ? learnt : given;
+    return learnt != STABLE_NOT_TOLD && learnt < given ? learnt : given;
 }
 
 /* What a fold needs of the settings; arena, source and memory are the caller's. */

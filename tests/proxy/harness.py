@@ -42,6 +42,9 @@ def folder(name):
     return folders[-1]
 
 
+os.environ["XDG_DATA_HOME"] = folder("data")  # the store of a test is not the user's own
+
+
 def can_serve():
     r = subprocess.run([PAUCIS, "help", "serve"], capture_output=True)
     return r.returncode == 0
@@ -78,11 +81,12 @@ class Serve:
     def __init__(self, upstream, *flags, record=None, listen="127.0.0.1:0",
                  decide=("-s", "snippet"), prefix=()):  # a strategy that shortens what tests send
         self.dir = folder("test")
+        self.store = f"sqlite:{self.dir}/store.db"
         self.record = record or os.path.join(self.dir, "record.db")
         self.log = open(os.path.join(self.dir, "log"), "w+")
         url = upstream.url if hasattr(upstream, "url") else upstream
         command = [*prefix, PAUCIS, "serve", "--listen", listen, "--upstream", url, "--record",
-                   self.record, *decide, *flags]
+                   self.record, "--store", self.store, *decide, *flags]
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         processes.append(self.process)
         self.port = self.wait_port()

@@ -6,12 +6,14 @@ Every trace, as it came and in every format (without the traces: generated conve
 that an agent sent one after another. Each message in the output of a request stands with the same bytes at
 the same place in the output of the next one, unless a cut fell between, and then up to it. The same with
 cache marks that move every turn, with messages put into the history, with another system text and other
-tools. Where the history is what was sent, compacting again keeps it. A context that remembers the
+tools. Where texts have handles, every text that a body lacks is named by a marker in it, or by an index that a
+marker names. Where the history is what was sent, compacting again keeps it. A context that remembers the
 request before, other processes and other thread counts give the same bytes. Without PAUCIS_LONG=1 only some of the traces.
 """
 import json
 import pathlib
 import random
+import re
 import sys
 import tempfile
 
@@ -32,8 +34,14 @@ RUNS = {
     "budget 2000": {"budget": 2000},
     "budget 20000": {"budget": 20000, "level": "safe"},
     "late and stopped": {"price": "none", "attach": "12", "stop": "40"},
+    "cold turns": {"cold": ",".join(map(str, range(30, 2000, 45))), "still": "21,22,23,61,62,63"},
+    "handles": {"handles": "", "level": "deep"},
+    "handles, no cache": {"handles": "", "price": "none", "window": "3"},
+    "handles, budget 2000": {"handles": "", "budget": 2000},
+    "handles, budget 9000": {"handles": "", "budget": 9000, "price": "none"},
 }
-seen = {"requests": 0, "cuts": 0, "shorter": 0}
+NAMES = re.compile(rb"\[(?:full text|left out so far): ([0-9a-f]{16})")
+seen = {"requests": 0, "cuts": 0, "shorter": 0, "covered": 0}
 
 
 class Run:
@@ -49,6 +57,8 @@ class Run:
         code, out, st = self.lib.compact(body, None, self.budget, options, self.format)
         expect(code == 0, self.name, self.format, "error", code)
         other = self.past.compact(body, None, self.budget, options, self.format, REMEMBER)
+        if "handles" in options:
+            covered(self, body, out)
         same = other[:2] == (code, out) and (other[2].cuts, other[2].cut_now) == (st.cuts, st.cut_now)
         expect(same, self.name, self.format, "another result from a context that remembers")
         expect(len(out) <= len(body), self.name, self.format, "the output is longer than the input")
@@ -57,10 +67,32 @@ class Run:
         seen["shorter"] += len(out) < len(body)
         return out, st
 
+    def texts(self, body):
+        return [p["text"] for p in self.lib.read(body, self.format)
+                if p["text"] and p["kind"] not in (b"media", b"opaque")]
+
     def cuts(self, body):
         """(first message rewritten, messages in the request that did it) of every cut made"""
         self.lib.plan(body, None, self.budget, self.options, self.format)
         return [(c["message"], c["messages"]) for c in self.lib.cuts() if not c["planned"]]
+
+
+def covered(run, body, out):
+    """With what the handles in it name, the output has all texts of the body; also for a context that remembers."""
+    for lib in (run.lib, run.past):
+        found, todo = {}, set(NAMES.findall(out))
+        while todo:
+            name = todo.pop()
+            text = found[name] = lib.named.get(name)
+            if text is None:
+                del found[name]  # a text that looks like a marker
+            elif text.startswith(b"Left out of this conversation so far:\n"):
+                todo.update(set(re.findall(rb"^([0-9a-f]{16}) ", text, re.M)) - found.keys())
+        have = set(found.values()) if lib is run.lib else have & set(found.values())
+    have.update(run.texts(out))
+    lacks = [t for t in run.texts(body) if t not in have]
+    seen["covered"] += len(found)
+    expect(not lacks, run.name, run.format, len(lacks), "texts are not to be had, as", lacks[:1])
 
 
 def place_of(run, body, message, **more):
@@ -203,7 +235,8 @@ def bound(turns, rng):
 
 def one(lib, past, number, name, format_, body):
     turns, rng = Turns(body, format_), random.Random(name)
-    for which in RUNS if LONG else ("balanced", list(RUNS)[1 + number % (len(RUNS) - 1)]):
+    names = list(RUNS)
+    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 5]):
         run = Run(lib, past, which, format_)
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):

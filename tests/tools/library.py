@@ -1,5 +1,6 @@
 """The shared library through ctypes: enough of paucis.h for the tests."""
 import ctypes
+import hashlib
 import os
 import pathlib
 
@@ -15,12 +16,13 @@ class Kv(ctypes.Structure):
 
 
 LOG = ctypes.CFUNCTYPE(None, P, S, U64, U64)
+HANDLE = ctypes.CFUNCTYPE(SIZE, P, P, SIZE, P)
 
 
 class Opts(ctypes.Structure):
     _fields_ = [("size", U32), ("flags", U32), ("format", S), ("policy", S), ("strategies", S),
                 ("budget_tokens", U64), ("kv", ctypes.POINTER(Kv)), ("nkv", SIZE), ("log", LOG),
-                ("log_ud", P), ("tokenizer", P), ("memo", P), ("handle", P), ("handle_ud", P), ("level", S), ("price", P)]
+                ("log_ud", P), ("tokenizer", P), ("memo", P), ("handle", HANDLE), ("handle_ud", P), ("level", S), ("price", P)]
 
 
 class Stats(ctypes.Structure):
@@ -86,20 +88,32 @@ class Library:
         self.ctx = P()
         self.logged = []
         self.log = LOG(lambda ud, name, hits, saved: self.logged.append((name.decode(), hits, saved)))
+        self.named = {}  # with the option handles: what a handle names, of the last body
+        self.handle = HANDLE(self.name)
         if self.lib.paucis_ctx_new(ctypes.byref(self.ctx), None):
             raise MemoryError
+
+    def name(self, ud, at, n, to):
+        text = ctypes.string_at(at, n)
+        name = hashlib.sha256(text).hexdigest()[:16].encode()
+        self.named[name] = text
+        ctypes.memmove(to, name, 16)
+        return 16
 
     def close(self):
         self.lib.paucis_ctx_free(self.ctx)
 
     def options(self, strategies, budget, options, fmt):
-        pairs = [(k.encode(), v.encode()) for k, v in options.items()]
+        pairs = [(k.encode(), v.encode()) for k, v in options.items() if k != "handles"]
         o = Opts()
         self.lib.paucis_opts_init(ctypes.byref(o), SIZE(ctypes.sizeof(o)))
         o.format = fmt.encode() if fmt else None
         o.strategies = strategies.encode() if strategies else None
         if budget is not None:
             o.budget_tokens = budget
+        if "handles" in options:
+            self.named.clear()
+            o.handle = self.handle
         o.kv, o.nkv, o.log = (Kv * len(pairs))(*pairs), len(pairs), self.log
         return o
 

@@ -1,0 +1,167 @@
+/* See cover.h. */
+#include "stable/cover.h"
+
+#include <string.h>
+
+static const char *const lines[] = {
+    [PART_TEXT] = "%i text, message %n, %m bytes\n",
+    [PART_CALL] = "%i arguments, message %n, %m bytes\n",
+    [PART_RESULT] = "%i output, message %n, %m bytes\n",
+    [PART_THINKING] = "%i thinking, message %n, %m bytes\n",
+};
+
+/* A name for a text, in the arena; empty if it has none. */
+static paucis_err name_text(struct fold *f, struct span text, struct span *name) {
+    char *copy = paucis__arena_alloc(f->arena, PAUCIS_MAX_HANDLE);
+    if (!copy) return PAUCIS_E_NOMEM;
+    *name = span_of(copy, f->limits.handle(f->limits.handle_ud, text.at, text.len, copy));
+    return PAUCIS_OK;
+}
+
+static paucis_err whole_text(struct fold *f, size_t part, struct span *whole) {
+    struct form_text t;
+    PAUCIS_TRY(paucis__fold_text(f, part, &t));
+    *whole = f->parts.at[part].raw.at ? f->parts.at[part].raw : t.text;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__cover_name(struct fold *f, size_t part, struct span *name) {
+    struct fold_part *p = &f->parts.at[part];
+    struct span whole;
+    *name = p->handle;
+    if (!f->limits.handle || p->handle.at) return PAUCIS_OK;
+    PAUCIS_TRY(whole_text(f, part, &whole));
+    if (whole.len) PAUCIS_TRY(name_text(f, whole, &p->handle));
+    *name = p->handle;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__cover_note(struct fold *f, size_t part, struct span *note) {
+    struct span name, whole;
+    *note = SPAN("");
+    if (!f->limits.handle) return PAUCIS_OK;
+    PAUCIS_TRY(whole_text(f, part, &whole));
+    PAUCIS_TRY(paucis__cover_name(f, part, &name));
+    if (!name.len) return PAUCIS_OK;
+    *note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]", name,
+                          paucis__form_lines(whole), whole.len);
+    return note->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
+}
+
+paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
+    struct span note, whole;
+    if (!f->limits.handle || !text->at) return PAUCIS_OK;
+    PAUCIS_TRY(whole_text(f, part, &whole));
+    if (text->at == whole.at) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__cover_note(f, part, &note));
+    if (!note.len) return PAUCIS_OK;
+    bool newline = text->len && text->at[text->len - 1] != '\n';
+    char *copy = paucis__arena_alloc(f->arena, text->len + newline + note.len);
+    if (!copy) return PAUCIS_E_NOMEM;
+    memcpy(copy, text->at, text->len);
+    if (newline) copy[text->len] = '\n';
+    memcpy(copy + text->len + newline, note.at, note.len);
+    *text = span_of(copy, text->len + newline + note.len);
+    return PAUCIS_OK;
+}
+
+/* ---- the place ------------------------------------------------------------------------------ */
+
+/* A marker that names its own text, with room for a note: no body may become longer. */
+static bool is_place(const struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    bool marker = p->kind == PART_RESULT &&
+                  (p->form == FORM_SHORT || p->form == FORM_MARKER || p->form == FORM_CAPPED);
+    return marker && p->handle.len && (part > f->roomy || p->now.len + COVER_NOTE < p->len);
+}
+
+static size_t find_place(const struct fold *f, size_t from) {
+    for (; from < f->parts.count; from++)
+        if (is_place(f, from)) return from;
+    return SIZE_MAX;
+}
+
+bool paucis__cover_has_place(const struct fold *f, size_t from) {
+    return find_place(f, from) != SIZE_MAX;
+}
+
+/* ---- the index ------------------------------------------------------------------------------ */
+
+static paucis_err add_line(struct fold *f, size_t part, struct span *line) {
+    const struct fold_part *p = &f->parts.at[part];
+    struct span name;
+    *line = SPAN("");
+    if (p->kind >= sizeof lines / sizeof *lines || !lines[p->kind]) return PAUCIS_OK;
+    PAUCIS_TRY(paucis__cover_name(f, part, &name));
+    if (!name.len) return PAUCIS_OK;
+    *line = paucis__words(f->arena, lines[p->kind], name, p->message, p->len);
+    return line->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
+}
+
+/* Its text, all in one; VEC_ROOM for one more index has been made. */
+static paucis_err make_index(struct fold *f, struct span *text) {
+    static const struct span head = {"Left out of this conversation so far:\n", 38};
+    size_t n = f->missing.count, size = head.len;
+    struct span *line = paucis__arena_alloc(f->arena, (n + 1) * sizeof *line);
+    if (!line) return PAUCIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        PAUCIS_TRY(add_line(f, f->missing.at[i], &line[i]));
+        size += line[i].len;
+    }
+    line[n] =
+        f->index.at ? paucis__words(f->arena, "%i all before that\n", f->index, 0, 0) : SPAN("");
+    size += line[n].len;
+    char *d = line[n].at ? paucis__arena_alloc(f->arena, size) : NULL;
+    if (!d) return PAUCIS_E_NOMEM;
+    *text = span_of(d, size);
+    memcpy(d, head.at, head.len);
+    d += head.len;
+    for (size_t i = 0; i <= n; d += line[i++].len) memcpy(d, line[i].at, line[i].len);
+    return PAUCIS_OK;
+}
+
+/* An index that stands at this place already is part of the new one. */
+static struct span text_at(const struct fold *f, size_t place) {
+    struct span now = f->parts.at[place].now;
+    return place == f->index_part && now.at == f->index_text.at ? f->index_base : now;
+}
+
+paucis_err paucis__cover_cut(struct fold *f) {
+    struct span text, name;
+    if (!f->limits.handle || !f->missing.count) return PAUCIS_OK;
+    size_t place = find_place(f, f->cut.part);
+    if (place == SIZE_MAX) return PAUCIS_OK; /* the next cut has it all */
+    if (!VEC_ROOM(f->mem, f->indexes, 1)) return PAUCIS_E_NOMEM;
+    PAUCIS_TRY(make_index(f, &text));
+    PAUCIS_TRY(name_text(f, text, &name));
+    if (!name.len) return PAUCIS_OK;
+    f->indexes.at[f->indexes.count++] = text;
+    f->index = name;
+    f->index_base = text_at(f, place);
+    struct span base = f->index_base;
+    struct span note = paucis__words(f->arena, "\n[left out so far: %i]", name, 0, 0);
+    char *with = paucis__arena_alloc(f->arena, base.len + note.len);
+    if (!note.at || !with) return PAUCIS_E_NOMEM;
+    memcpy(with, base.at, base.len);
+    memcpy(with + base.len, note.at, note.len);
+    f->index_part = place;
+    f->index_text = span_of(with, base.len + note.len);
+    const struct fold_part *p = &f->parts.at[place];
+    PAUCIS_TRY(paucis__fold_take(f, place, p->form, f->index_text, p->reason));
+    f->missing.count = 0;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__cover_again(struct fold *f) {
+    struct span name;
+    for (size_t i = 0; f->limits.handle && i < f->parts.count; i++) {
+        struct fold_part *p = &f->parts.at[i];
+        bool whole = p->form == FORM_FULL || p->form == FORM_REFERENCE;
+        if (whole || !p->handle.at) continue;
+        p->handle = span_of(NULL, 0);
+        PAUCIS_TRY(paucis__cover_name(f, i, &name));
+    }
+    for (size_t i = 0; f->limits.handle && i < f->indexes.count; i++)
+        PAUCIS_TRY(name_text(f, f->indexes.at[i], &name));
+    return PAUCIS_OK;
+}

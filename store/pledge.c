@@ -1,0 +1,57 @@
+/* See pledge.h. */
+#include "pledge.h"
+
+#include "kind.h"
+#include "known.h"
+
+paucis_opts pledge_begin(struct pledge *p, const paucis_opts *opts) {
+    paucis_opts with = *opts;
+    undo_clear(&p->undo);
+    batch_clear(&p->batch);
+    p->undo.known = p->known;
+    with.handle = undo_handle;
+    with.handle_ud = &p->undo;
+    return with;
+}
+
+static void set_conv(struct store_batch *b, const char *conv) {
+    size_t n = strnlen(conv, CONV_MAX - 1);
+    memcpy(b->conv, conv, n);
+    b->conv[n] = '\0';
+}
+
+bool pledge_take(struct pledge *p, const char *conv, const paucis_ctx *ctx, const char *in,
+                 size_t n, const char *out, size_t outn) {
+    batch_clear(&p->batch);
+    set_conv(&p->batch, conv);
+    return undo_batch(&p->undo, ctx, in, n, out, outn, &p->batch);
+}
+
+enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
+    const struct store_batch *all = &p->batch;
+    struct store_batch *b = &p->todo;
+    int64_t now = p->store->now();
+    batch_clear(b);
+    set_conv(b, all->conv);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct store_item *item = &all->items[i];
+        if ((item->kind & kinds) && !known_kept(p->known, b->conv, &item->hash, now))
+            batch_add_hashed(b, item->kind, item->at, item->len, &item->hash);
+    }
+    b->failed = b->failed || all->failed;
+    b->has_note = all->has_note && (kinds & KEPT_LIST);
+    b->body = all->body;
+    b->list = all->list;
+    b->lazy = kinds == KEPT_LIST;
+    if (!b->count && !b->has_note && !b->failed) return STORE_OK;
+    enum store_err err = store_put(p->store, b);
+    for (size_t i = 0; !err && i < b->count; i++)
+        known_note_kept(p->known, b->conv, &b->items[i].hash, now);
+    return err;
+}
+
+void pledge_free(struct pledge *p) {
+    undo_free(&p->undo);
+    batch_free(&p->batch);
+    batch_free(&p->todo);
+}
