@@ -296,8 +296,8 @@ static paucis_err grow_old(struct fold *f, size_t part) {
     return young ? PAUCIS_OK : become_stale(f, part);
 }
 
-/* Was all that the old result shows shown again? Where more was asked for, the cap may have cut just
- * that. */
+/* Was all that the old result shows shown again? Where more was asked for, the cap may have cut
+ * just that. */
 static bool stands_in_full(const struct fold *f, struct fold_outdated o) {
     const struct fold_part *old = &f->parts.at[o.part], *new = &f->parts.at[o.by];
     return new->form != FORM_CAPPED ||
