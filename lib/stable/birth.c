@@ -10,6 +10,8 @@
 
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define MAX_REFERENCE_ID 128
+#define CAP_SHARE 10      /* so much of what is above the cap stays, one in ten ... */
+#define CAP_TIMES 4       /* ... but no more than so many caps */
 #define MOST_EARLIER 32   /* results on one subject that are looked at */
 #define WRITTEN_HEAD 3072 /* bytes that stay of a text that an old call has written ... */
 #define REPLACED_HEAD 60  /* ... and of one that it has replaced */
@@ -132,8 +134,11 @@ paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size
     return PAUCIS_OK;
 }
 
-static uint64_t cap_of(const struct fold *f, const struct fold_part *p) {
-    return p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
+/* What may be new in a long listing grows with it, so a share of what is above the cap stays. */
+static uint64_t cap_of(const struct fold *f, const struct fold_part *p, size_t len) {
+    uint64_t cap = p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
+    uint64_t most = len > cap ? cap + (len - cap) / CAP_SHARE : cap;
+    return most < CAP_TIMES * cap ? most : CAP_TIMES * cap;
 }
 
 static size_t len_now(const struct fold_part *p) {
@@ -253,7 +258,7 @@ paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
     if (p->raw.at) PAUCIS_TRY(paucis__fold_sign(f, part, &clean));
     if (clean.len < p->len)
         PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, clean, "colours and overwritten text"));
-    uint64_t most = cap_of(f, p);
+    uint64_t most = cap_of(f, p, t.text.len);
     return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
 }
 

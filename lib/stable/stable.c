@@ -5,7 +5,8 @@
 
 const struct option paucis__stable_options[STABLE_OPTIONS] = {
     [STABLE_KEEP] = NUMBER("keep", 0, 0, "the dial: bytes a new name is worth; 0: the level's"),
-    [STABLE_CAP] = NUMBER("cap", 0, 0, "bytes of a new result; 0: the level's"),
+    [STABLE_CAP] =
+        NUMBER("cap", 0, 0, "bytes of a new result, and a tenth of what is above; 0: the level's"),
     [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
     [STABLE_RISK] = NUMBER("risk", 10, 0, "thousandths a cut may put the bill above doing nothing"),
@@ -26,14 +27,14 @@ const struct level paucis__levels[] = {
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
-     .cap = 3072,
-     .cap_read = 24576,
+     .cap = 2048,
+     .cap_read = 30720,
      .cuts = true},
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
-     .cap = 1280,
-     .cap_read = 10240,
+     .cap = 704,
+     .cap_read = 11264,
      .cuts = true},
     {.name = NULL},
 };

@@ -267,6 +267,7 @@ class Fold:
         reading = p.mate and self.reads(p.mate.name)
         cap = self.limits["cap_read" if reading else "cap"]
         if cap and p.len > cap:
+            cap = min(cap + (p.len - cap) // 10, 4 * cap)
             text = cut(p.text, cap // 2, cap - cap // 2)
             if tokens(len(text)) < p.size():
                 self.take(p, "capped", text)

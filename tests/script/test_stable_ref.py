@@ -28,7 +28,7 @@ PRICES = {  # name: read, write, minimum, match, lookback; as lib/stable/prices.
     "local": (0, 1000, 16, "prefix", 0),
     "none": (1000, 1000, 0, "none", 0),
 }
-LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 3072, 24576, True), "deep": (20, 1280, 10240, True)}
+LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 2048, 30720, True), "deep": (20, 704, 11264, True)}
 TOOLS = {b"Read": True, b"view": True, b"fetch": False, b"bash": False}
 EDITS = {b"Edit": ("old_string", "new_string"), b"Write": ("content",), b"str_replace": ("old_str", "new_str")}
 ANSWERS = (b"The file has been updated successfully.", b"1\n2\nFile created", b"the file was not updated",
