@@ -74,6 +74,7 @@ static const char *const sql[STATEMENTS] = {
 };
 
 struct record {
+    struct store *shared; /* conversations lie there; NULL: here */
     sqlite3 *db;
     sqlite3_stmt *st[STATEMENTS];
     pthread_mutex_t lock;
@@ -171,6 +172,8 @@ struct record *record_open(const char *path) {
     record_close(r);
     return NULL;
 }
+
+void record_share(struct record *r, struct store *store) { r->shared = store; }
 
 void record_close(struct record *r) {
     if (!r) return;
@@ -287,6 +290,12 @@ static bool put_tip(struct record *r, const struct scan *s, int64_t conv) {
     return sqlite3_exec(r->db, text, NULL, NULL, NULL) == SQLITE_OK;
 }
 
+void record_begin(struct conv *c, const struct scan *s, size_t n, bool known) {
+    if (n > 0 && !known) branch(c, n);
+    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
+    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
+}
+
 static bool find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     int64_t id = 0;
     size_t n = 0;
@@ -294,9 +303,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
     if (!find_tip(r, s, &id, &n)) return false;
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
     bool known = n > 0 && n >= tip;
-    if (n > 0 && !known) branch(c, n);
-    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
-    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
+    record_begin(c, s, n, known);
     if (peek || (known && n == s->n)) return true;
     if (!known && !insert(r, c, s->n)) return false;
     return put_tip(r, s, c->id);
@@ -305,6 +312,7 @@ static bool find(struct record *r, const struct scan *s, bool peek, struct conv 
 /* A disk that is full takes no new tip, but what is known of a conversation still holds. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
+    if (r->shared) return shared_find(r->shared, s, peek, c);
     pthread_mutex_lock(&r->lock);
     bool ok = sqlite3_exec(r->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
     ok = ok && find(r, s, peek, c);
@@ -316,6 +324,7 @@ bool record_find(struct record *r, const struct scan *s, bool peek, struct conv 
 }
 
 bool record_put(struct record *r, const struct conv *c) {
+    if (r->shared) return shared_put(r->shared, c);
     pthread_mutex_lock(&r->lock);
     sqlite3_stmt *st = begin(r, PUT, c->id);
     bind(st, 2, c->attach);
@@ -333,6 +342,7 @@ bool record_put(struct record *r, const struct conv *c) {
 }
 
 bool record_turn(struct record *r, const struct conv *c) {
+    if (r->shared) return shared_put(r->shared, c);
     pthread_mutex_lock(&r->lock);
     sqlite3_stmt *st = begin(r, TURN, c->id);
     bind(st, 2, c->prompt);

@@ -65,6 +65,7 @@ struct serve *serve_start(struct config *c) {
     bool ok = s->ledger && s->conns;
     ok = ok && keep_start(c, &s->keep);
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
+    if (s->record) record_share(s->record, keep_shared(c, s->keep));
     ok =
         ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) && listen_start(s);
     if (ok) return s;

@@ -103,12 +103,15 @@ struct fold {
     struct fold_limits limits;
     struct forms forms;
     VEC(struct fold_part) parts;
-    VEC(uint32_t) leaves;     /* parts that may be cut, by leaf */
-    VEC(uint64_t) candidates; /* a bit for each leaf: stale and not cut */
-    VEC(uint32_t) changed;    /* parts whose form changed at the last request */
-    VEC(uint32_t) outdated;   /* superseded since the last request */
-    struct item_set subjects; /* the last result of each call */
-    VEC(uint32_t) thoughts;   /* bound thinking that stands and could go */
+    VEC(uint32_t) leaves;       /* parts that may be cut, by leaf */
+    VEC(uint64_t) candidates;   /* a bit for each leaf: stale and not cut */
+    VEC(uint32_t) changed;      /* parts whose form changed at the last request */
+    VEC(uint32_t) outdated;     /* superseded since the last request */
+    VEC(uint32_t) pinned;       /* recalled texts that have left the window ... */
+    size_t unpinned;            /* ... and how many of them have grown old */
+    uint64_t recalls, recalled; /* texts recalled since the request before, and their bytes */
+    struct item_set subjects;   /* the last result of each call */
+    VEC(uint32_t) thoughts;     /* bound thinking that stands and could go */
     struct rent rent;
     struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
     struct fold_seen *seen; /* results that stand whole, by their text */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define MAX_ID 128 /* bytes: a longer one does not help a reader */
+
 #define FORM(name) extern const struct form_kind paucis__form_##name;
 #include "stable/forms.def"
 #undef FORM
@@ -21,6 +23,12 @@ uint64_t paucis__form_lines(struct span text) {
         at = newline ? newline + 1 : end;
     }
     return lines;
+}
+
+bool paucis__form_is_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++)
+        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
+    return id.len && id.len <= MAX_ID;
 }
 
 /* JSON that was cut has its gaps inside lines. */

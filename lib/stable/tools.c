@@ -125,7 +125,7 @@ enum tool paucis__tool_of(struct span name, struct span arguments) {
 }
 
 struct span paucis__tool_word(enum tool tool) {
-    static const char *const words[] = {"other", "read", "search", "list",
-                                        "edit",  "run",  "test",   "status"};
+    static const char *const words[] = {"other", "read", "search", "list",  "edit",
+                                        "run",   "test", "status", "recall"};
     return span_of(words[tool], strlen(words[tool]));
 }

@@ -16,7 +16,8 @@ enum tool {
     TOOL_EDIT,
     TOOL_RUN,
     TOOL_TEST,
-    TOOL_STATUS
+    TOOL_STATUS,
+    TOOL_RECALL /* a text that was left out is back */
 };
 
 /* name: the tool's; arguments: their JSON as it stands, or plain text. */
