@@ -264,6 +264,8 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
         if (o->log) api_log_reasons(v, o);
         st->cuts = c->fold.cuts.count;
         st->cut_now = c->fold.cut.part != SIZE_MAX;
+        st->recalls = c->fold.recalls;
+        st->recalled_bytes = c->fold.recalled;
     }
     st->edits = api_edits(v);
     st->bytes_out = c->splices.size;

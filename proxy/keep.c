@@ -66,6 +66,10 @@ void keep_stop(struct keep_all *k) {
     free(k);
 }
 
+struct store *keep_shared(const struct config *c, struct keep_all *k) {
+    return k && strncmp(c->store.url, "redis", 5) == 0 ? k->store : NULL;
+}
+
 struct keeper *keeper_new(struct keep_all *k) {
     struct keeper *new = k ? calloc(1, sizeof *new) : NULL;
     if (!new) return NULL;
@@ -214,6 +218,18 @@ bool keep_start(struct config *c, struct keep_all **out) {
     return true;
 }
 void keep_stop(struct keep_all *k) { (void)k; }
+struct store *keep_shared(const struct config *c, struct keep_all *k) {
+    (void)c, (void)k;
+    return NULL;
+}
+bool shared_find(struct store *store, const struct scan *s, bool peek, struct conv *c) {
+    (void)store, (void)s, (void)peek, (void)c;
+    return false;
+}
+bool shared_put(struct store *store, const struct conv *c) {
+    (void)store, (void)c;
+    return false;
+}
 struct keeper *keeper_new(struct keep_all *k) {
     (void)k;
     return NULL;

@@ -15,6 +15,7 @@ static const int64_t bounds[BUCKETS - 1] = {100, 300, 1000, 3000, 10000, 30000, 
 
 struct sums {
     uint64_t requests, rewritten, failed;
+    uint64_t recalls; /* visible in the conversation; their cost is taken off what was saved */
     uint64_t bytes_in, bytes_out;
     uint64_t fresh, cached, written, output;
     double cost, saved;
@@ -80,6 +81,7 @@ void ledger_free(struct ledger *l) {
 static void sum(struct sums *s, const struct xfer *x) {
     s->requests++;
     s->rewritten += x->rewritten;
+    s->recalls += x->status == 200 ? x->stats.recalls : 0;
     s->failed += x->status >= 400 || x->error != NULL;
     s->bytes_in += x->stats.bytes_in;
     s->bytes_out += x->stats.bytes_out;
@@ -231,9 +233,9 @@ static void sums_json(struct buf *b, const struct sums *s) {
             "{\"requests\":%" PRIu64 ",\"rewritten\":%" PRIu64 ",\"failed\":%" PRIu64
             ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64 ",\"fresh\":%" PRIu64
             ",\"cached\":%" PRIu64 ",\"written\":%" PRIu64 ",\"output\":%" PRIu64
-            ",\"cost\":%.0f,\"saved\":%.0f}",
+            ",\"recalls\":%" PRIu64 ",\"cost\":%.0f,\"saved\":%.0f}",
             s->requests, s->rewritten, s->failed, s->bytes_in, s->bytes_out, s->fresh, s->cached,
-            s->written, s->output, s->cost, s->saved);
+            s->written, s->output, s->recalls, s->cost, s->saved);
 }
 
 static void event_json(struct buf *b, const struct event *e) {
@@ -337,6 +339,8 @@ void ledger_metrics(struct ledger *l, struct buf *b) {
     metric(b, "requests_total", "conversation requests", "counter", (double)s->requests);
     metric(b, "rewritten_total", "of these, shortened", "counter", (double)s->rewritten);
     metric(b, "failed_total", "of these, answered with an error", "counter", (double)s->failed);
+    metric(b, "recalls_total", "removed texts that models asked for again", "counter",
+           (double)s->recalls);
     metric(b, "forwarded_total", "other requests", "counter", (double)l->forwarded);
     metric(b, "stops_total", "conversations stopped after a refusal", "counter", (double)l->stops);
     metric(b, "body_bytes_in_total", "bytes of bodies as they came", "counter",
@@ -387,6 +391,9 @@ void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b) {
                 "%s %.0f net (%.1f %%)\n",
                 s->cost, before, s->saved < 0 ? "lost" : "saved",
                 s->saved < 0 ? -s->saved : s->saved, s->saved < 0 ? -share : share);
+    if (s->recalls > 0)
+        buf_fmt(b, "paucis: %" PRIu64 " removed texts were recalled, at a cost that is taken off\n",
+                s->recalls);
     if (c->price > 0)
         buf_fmt(b, "paucis: in money %.4f for the prompts, %s %.4f net\n", s->cost * c->price / 1e6,
                 s->saved < 0 ? "lost" : "saved",

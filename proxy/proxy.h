@@ -237,6 +237,13 @@ const paucis_opts *begun_read(const struct xfer *x, struct begun *b); /* those o
 
 struct record *record_open(const char *path); /* NULL: reported */
 void record_close(struct record *r);
+/* From now on conversations lie in this store, for all replicas; requests are logged here. */
+struct store;
+void record_share(struct record *r, struct store *store);
+/* What a conversation begins with, of whose messages the first n are known. */
+void record_begin(struct conv *c, const struct scan *s, size_t n, bool known);
+bool shared_find(struct store *store, const struct scan *s, bool peek, struct conv *c);
+bool shared_put(struct store *store, const struct conv *c);
 /* The conversation that these messages continue, a new one, or a fork; `peek` makes none. False:
  * the file failed. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c);
@@ -407,6 +414,8 @@ bool ladder_again(struct xfer *x, struct desk *d); /* true: x->send is to be tri
 /* False: reported. Without a store that was only the default, *out is NULL. */
 bool keep_start(struct config *c, struct keep_all **out);
 void keep_stop(struct keep_all *k); /* NULL is fine */
+/* The store, if it is one that several machines share. */
+struct store *keep_shared(const struct config *c, struct keep_all *k);
 
 /* One for each worker; NULL without a store or memory, and then nothing can be kept. */
 struct keeper *keeper_new(struct keep_all *k);

@@ -75,7 +75,8 @@ static const char *const sql[STATEMENTS] = {
 };
 
 struct record {
-    sqlite3 *from, *to; /* for reading, for writing */
+    struct store *shared; /* conversations lie there; NULL: here */
+    sqlite3 *from, *to;   /* for reading, for writing */
     sqlite3_stmt *st[STATEMENTS];
     pthread_mutex_t reading, writing;
     unsigned logged;
@@ -180,6 +181,8 @@ struct record *record_open(const char *path) {
     record_close(r);
     return NULL;
 }
+
+void record_share(struct record *r, struct store *store) { r->shared = store; }
 
 void record_close(struct record *r) {
     if (!r) return;
@@ -300,6 +303,13 @@ static bool put_tip(struct record *r, const struct conv *c, size_t n) {
     return done(st);
 }
 
+void record_begin(struct conv *c, const struct scan *s, size_t n, bool known) {
+    if (n > 0 && !known) branch(c, n);
+    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
+    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
+    c->tip = s->at[s->n - 1];
+}
+
 /* Reads only. c->id is 0 for one that is new, or a branch. */
 static bool find(struct record *r, const struct scan *s, struct conv *c) {
     int64_t id = 0;
@@ -308,10 +318,7 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
     if (!find_tip(r, s, &id, &n)) return false;
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
     bool known = n > 0 && n >= tip;
-    if (n > 0 && !known) branch(c, n);
-    if (n == 0) *c = (struct conv){.attach = s->answered ? ATTACH_NOW : 0};
-    if (!known && !c->name[0]) snprintf(c->name, sizeof c->name, "%016" PRIx64, s->at[s->n - 1].lo);
-    c->tip = s->at[s->n - 1];
+    record_begin(c, s, n, known);
     return true;
 }
 
@@ -325,6 +332,7 @@ static bool end(struct record *r, bool ok) {
  * turn is over: the next request is found by either. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
     *c = (struct conv){0};
+    if (r->shared) return shared_find(r->shared, s, peek, c);
     pthread_mutex_lock(&r->reading);
     bool ok =
         run(r->from, "BEGIN") && find(r, s, c); /* a tip and its conversation as of one moment */
@@ -339,6 +347,7 @@ bool record_find(struct record *r, const struct scan *s, bool peek, struct conv 
 }
 
 bool record_put(struct record *r, const struct conv *c) {
+    if (r->shared) return shared_put(r->shared, c);
     pthread_mutex_lock(&r->writing);
     sqlite3_stmt *st = begin(r, PUT, c->id);
     bind(st, 2, c->attach);
@@ -418,6 +427,10 @@ static bool put_log(struct record *r, const struct xfer *x) {
 void record_turn(struct record *r, const struct xfer *x) {
     const struct conv *c = &x->conv;
     bool turn = c->id && !x->route.counts;
+    if (turn && r->shared) {
+        (void)shared_put(r->shared, c); /* its tip was written when it was found */
+        turn = false;
+    }
     pthread_mutex_lock(&r->writing);
     if (run(r->to, "BEGIN IMMEDIATE")) {
         bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n));

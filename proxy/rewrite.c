@@ -441,6 +441,9 @@ static void reckon(struct xfer *x, bool warm) {
     double kept = old < raw ? old : raw;
     if (x->conv.first_edit && !x->config->observe)
         x->saved = kept * read + (raw - kept) * write - x->cost;
+    /* A recall is the price of a cut: without it the text would not have been sent once more. */
+    double recalled = out > 0 ? prompt * (double)x->stats.recalled_bytes / out : 0;
+    if (x->saved != 0) x->saved -= recalled * write;
     x->conv.raw = (uint64_t)raw;
 }
 

@@ -70,6 +70,7 @@ struct serve *serve_start(struct config *c) {
     if (ok && c->inspect) ok = (s->inspect = inspect_new()) != NULL;
     ok = ok && keep_start(c, &s->keep);
     if (ok && c->record) ok = (s->record = record_open(c->record)) != NULL;
+    if (s->record) record_share(s->record, keep_shared(c, s->keep));
     ok = ok && (s->loop = loop_start(s)) && (s->work = work_start(s, c->workers)) &&
          (s->clerk = work_start(s, 1)) && listen_start(s);
     if (ok) return s;

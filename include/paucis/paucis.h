@@ -192,6 +192,8 @@ typedef struct paucis_stats {
     uint32_t cut_now;      /* 1 if this request makes one */
     uint32_t render;       /* number of this version's way of rendering */
     uint64_t budget;       /* tokens the request may have; PAUCIS_NO_BUDGET = no limit */
+    /* stable: texts that the model has recalled since the request before, and their bytes */
+    uint64_t recalls, recalled_bytes;
 } paucis_stats;
 
 /* Shortens a body. *out is the context's. st and e may be NULL. With policy "none" any well-formed

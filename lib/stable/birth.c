@@ -9,12 +9,11 @@
 #include <string.h>
 
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
-#define MAX_REFERENCE_ID 128
-#define CAP_SHARE 10      /* so much of what is above the cap stays, one in ten ... */
-#define CAP_TIMES 4       /* ... but no more than so many caps */
-#define MOST_EARLIER 32   /* results on one subject that are looked at */
-#define WRITTEN_HEAD 3072 /* bytes that stay of a text that an old call has written ... */
-#define REPLACED_HEAD 60  /* ... and of one that it has replaced */
+#define CAP_SHARE 10        /* so much of what is above the cap stays, one in ten ... */
+#define CAP_TIMES 4         /* ... but no more than so many caps */
+#define MOST_EARLIER 32     /* results on one subject that are looked at */
+#define WRITTEN_HEAD 3072   /* bytes that stay of a text that an old call has written ... */
+#define REPLACED_HEAD 60    /* ... and of one that it has replaced */
 
 /* ---- repeats ------------------------------------------------------------------------------- */
 
@@ -67,18 +66,11 @@ static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
     return PAUCIS_OK;
 }
 
-/* An id that a reader can tell from the words around it. */
-static bool is_plain_id(struct span id) {
-    for (size_t i = 0; i < id.len; i++)
-        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
-    return id.len && id.len <= MAX_REFERENCE_ID;
-}
-
 /* Only by an id that no other call before this one has. */
 static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
     const struct item_entry *calls = item_find(&f->ids, item_hash(t->id.at, t->id.len));
-    if (!is_plain_id(t->id) || !calls || calls->value != 1) return PAUCIS_OK;
+    if (!paucis__form_is_id(t->id) || !calls || calls->value != 1) return PAUCIS_OK;
     struct span text = paucis__words(
         f->arena, "[identical to the earlier output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
@@ -136,6 +128,7 @@ paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size
 
 /* What may be new in a long listing grows with it, so a share of what is above the cap stays. */
 static uint64_t cap_of(const struct fold *f, const struct fold_part *p, size_t len) {
+    if (p->tool == TOOL_RECALL) return 0; /* it was asked for whole */
     uint64_t cap = p->tool == TOOL_READ ? f->limits.cap_read : f->limits.cap;
     uint64_t most = len > cap ? cap + (len - cap) / CAP_SHARE : cap;
     return most < CAP_TIMES * cap ? most : CAP_TIMES * cap;
@@ -248,6 +241,8 @@ paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t = {0};
     PAUCIS_TRY(show(f, part, &t));
+    if (p->kind == PART_RESULT && p->tool == TOOL_RECALL && !(p->flags & FOLD_ERROR))
+        f->recalls++, f->recalled += p->len;
     if (p->kind != PART_RESULT || !(p->flags & FOLD_OPEN)) return PAUCIS_OK;
     uint32_t twin = NO_INDEX;
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));

@@ -10,11 +10,13 @@
 #include "stable/birth.h"
 #include "stable/budget.h"
 #include "stable/cover.h"
+#include "stable/listed.h"
 #include "stable/never.h"
 
 #include <string.h>
 
 #define LEAST_BRIEF 256  /* bytes: shorter results stay as they are */
+#define PINNED 4         /* windows that a recalled text stays: it was missed once */
 #define MAX_WAIT 64      /* messages: superseded results wait no longer, whatever the window */
 #define ANY_RISK 1000000 /* thousandths: from here on a cut is never too dear */
 
@@ -299,6 +301,11 @@ static paucis_err grow_old(struct fold *f, size_t part) {
         return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
     }
     if (p->flags & FOLD_SUPERSEDED) return PAUCIS_OK; /* long since */
+    if (p->tool == TOOL_RECALL && !(p->flags & FOLD_ERROR)) {
+        if (!VEC_ROOM(f->mem, f->pinned, 1)) return PAUCIS_E_NOMEM;
+        f->pinned.at[f->pinned.count++] = (uint32_t)part;
+        return PAUCIS_OK;
+    }
     bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
     return young ? PAUCIS_OK : become_stale(f, part);
 }
@@ -333,8 +340,19 @@ static paucis_err age_outdated(struct fold *f) {
     return PAUCIS_OK;
 }
 
+static paucis_err age_pinned(struct fold *f) {
+    for (; f->unpinned < f->pinned.count; f->unpinned++) {
+        size_t part = f->pinned.at[f->unpinned];
+        uint64_t age = f->messages - f->parts.at[part].message;
+        if (age / PINNED <= f->limits.window) break;
+        PAUCIS_TRY(become_stale(f, part));
+    }
+    return PAUCIS_OK;
+}
+
 static paucis_err age(struct fold *f) {
     PAUCIS_TRY(age_outdated(f));
+    PAUCIS_TRY(age_pinned(f));
     uint64_t old = f->messages > f->limits.window ? f->messages - f->limits.window : 0;
     if (old > f->requested) old = f->requested; /* what nobody has seen yet is not old */
     for (; f->aged < f->born && f->parts.at[f->aged].message < old; f->aged++) {
@@ -498,19 +516,6 @@ static paucis_err cut_cold(struct fold *f, int64_t *found) {
     return cut_at(f, first);
 }
 
-/* Is this number in an ascending list of them? Goes on in the list: it is asked for ever larger
- * ones. */
-static bool is_listed(const char **list, uint64_t n) {
-    while (*list && **list) {
-        uint64_t one = 0;
-        const char *at = *list;
-        for (; *at >= '0' && *at <= '9'; at++) one = one * 10 + (uint64_t)(*at - '0');
-        if (one >= n) return one == n;
-        *list = *at ? at + 1 : at;
-    }
-    return false;
-}
-
 /* Cuts what the budget demands. *found: what the cache still finds. */
 static paucis_err keep_budget(struct fold *f, size_t fresh, int64_t *found) {
     size_t part;
@@ -544,14 +549,15 @@ struct fold_cut paucis__fold_outlook(struct fold *f) {
 paucis_err paucis__fold_request(struct fold *f, bool last) {
     bool quiet = f->messages <= f->limits.attach || f->messages > f->limits.stop ||
                  (f->limits.sent && !last) || f->size - f->head < (int64_t)f->limits.gate ||
-                 is_listed(&f->limits.still, f->messages);
-    bool cold = is_listed(&f->limits.cold, f->messages);
+                 listed(&f->limits.still, f->messages);
+    bool cold = listed(&f->limits.cold, f->messages);
     if (f->messages >= f->limits.learnt_at && f->limits.learnt < f->limits.budget)
         f->limits.budget = f->limits.learnt;
     f->changed.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX, .messages = f->messages};
     paucis__rent_turn(&f->rent, ++f->turn);
     size_t fresh = f->born;
+    f->recalls = f->recalled = 0;
     for (; f->born < f->parts.count; f->born++) PAUCIS_TRY(paucis__birth(f, f->born, quiet));
     recede(f);
     PAUCIS_TRY(age(f));
@@ -589,7 +595,9 @@ void paucis__fold_clear(struct fold *f) {
     f->loop_first = NO_INDEX;
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
-    f->outdated.count = f->missing.count = f->indexes.count = 0;
+    f->outdated.count = f->missing.count = f->indexes.count = f->pinned.count = 0;
+    f->unpinned = 0;
+    f->recalls = f->recalled = 0;
     f->index = f->index_text = f->index_base = span_of(NULL, 0);
     f->index_part = f->roomy = SIZE_MAX;
     f->told = false;
@@ -608,6 +616,7 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
     VEC_FREE(f->mem, f->missing);
+    VEC_FREE(f->mem, f->pinned);
     VEC_FREE(f->mem, f->indexes);
     paucis__items_free(&f->subjects);
     paucis__items_free(&f->ids);

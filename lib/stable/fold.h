@@ -117,6 +117,9 @@ struct fold {
     VEC(uint64_t) candidates;           /* a bit for each leaf: stale and not cut */
     VEC(uint32_t) changed;              /* parts whose form changed at the last request */
     VEC(struct fold_outdated) outdated; /* not old enough yet to go for it */
+    VEC(uint32_t) pinned;               /* recalled texts that have left the window ... */
+    size_t unpinned;                    /* ... and how many of them have grown old */
+    uint64_t recalls, recalled;         /* texts recalled since the request before, their bytes */
     struct item_set subjects;           /* the newest result on each subject, plus 1 */
     struct item_set ids;                /* of calls: how many have it */
     VEC(uint32_t) thoughts;             /* bound thinking that stands and could go */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define MAX_ID 128 /* bytes: a longer one does not help a reader */
+
 #define FORM(name) extern const struct form_kind paucis__form_##name;
 #include "stable/forms.def"
 #undef FORM
@@ -25,6 +27,12 @@ uint64_t paucis__form_lines(struct span text) {
     }
     for (; s < end; s++) lines += *s == '\n';
     return lines;
+}
+
+bool paucis__form_is_id(struct span id) {
+    for (size_t i = 0; i < id.len; i++)
+        if ((unsigned char)id.at[i] <= ' ' || id.at[i] == ']' || id.at[i] == '[') return false;
+    return id.len && id.len <= MAX_ID;
 }
 
 /* JSON that was cut has its gaps inside lines. */

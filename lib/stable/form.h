@@ -51,6 +51,9 @@ extern const struct form_kind *const paucis__form_kinds[]; /* NULL ends; the fir
 /* Is this a text that a form has made? Only asked where the history is known to be ours. */
 bool paucis__form_is_ours(struct span text);
 
+/* An id that a reader can tell from the words around it. */
+bool paucis__form_is_id(struct span id);
+
 /* Lines in a text; a last one without a newline counts. */
 uint64_t paucis__form_lines(struct span text);
 

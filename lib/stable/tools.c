@@ -126,6 +126,6 @@ enum tool paucis__tool_of(struct span name, struct span arguments) {
 
 struct span paucis__tool_word(enum tool tool) {
     static const char *const words[] = {"other", "read", "search", "list", "edit",
-                                        "run",   "test", "status", "read"};
+                                        "run",   "test", "status", "read", "recall"};
     return span_of(words[tool], strlen(words[tool]));
 }

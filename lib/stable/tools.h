@@ -17,7 +17,8 @@ enum tool {
     TOOL_RUN,
     TOOL_TEST,
     TOOL_STATUS,
-    TOOL_PAGE /* reads a file, from where the call before it stopped: never the same again */
+    TOOL_PAGE,  /* reads a file, from where the call before it stopped: never the same again */
+    TOOL_RECALL /* a text that was left out is back */
 };
 
 /* name: the tool's; arguments: their JSON as it stands, or plain text. */

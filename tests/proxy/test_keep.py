@@ -218,6 +218,35 @@ def test_cold_turns():
     p.caching = True
 
 
+def test_recalled_texts_stay():
+    """A text that was recalled in the body is not cut when it is new, nor soon; the recall is counted."""
+    p.caching, p.cache = False, set()
+
+    def body(turns):
+        b = json.loads(chat_body(turns))
+        for m in b["messages"]:
+            for call in m.get("tool_calls") or []:
+                if call["id"] == "call_2":
+                    call["function"] = {"name": "mcp__paucis__recall", "arguments": '{"handle":"0123456789abcdef"}'}
+                if call["id"] == "call_4":
+                    call["function"]["arguments"] = '{"command":"paucis recall 0123456789abcdef"}'
+        return json.dumps(b).encode()
+
+    s = stable("-l", "deep", "-O", "window=4", "--price", "none")
+    for i in range(12):
+        post(s, body(i))
+        now = contents(sent())
+        for call in (2, 4):
+            assert call >= i or now[3 + 2 * call] == long_text(call), (i, call)
+    assert now[3] != long_text(0) and now[3 + 2 * 3] != long_text(3)
+    for i in range(12, 24):
+        post(s, body(i))
+    assert contents(sent())[3 + 2 * 2] != long_text(2), "for ever is too long"
+    assert until(lambda: b"\npaucis_recalls_total 2" in ask(s.port, "GET", "/metrics")[2])
+    s.stop()
+    p.caching = True
+
+
 def test_default_store_cannot_be_opened():
     """Only the default: it goes on without, at the safe level; one that was asked for must be there."""
     r = subprocess.run([PAUCIS, "serve", "-u", up.url, "--store", "sqlite:/proc/no/store.db"], capture_output=True)

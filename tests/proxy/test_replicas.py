@@ -1,0 +1,175 @@
+"""Many machines: replicas that share nothing but a store in Redis. The requests of every session are scattered over
+them, while replicas are killed and come back; what they send is what a single one would have sent, everything that
+was left out comes back, and no request fails. With PAUCIS_LONG=1 a cluster of six Redis servers, one of which is
+killed and comes back, and 200 sessions of 60 turns; where there is nginx, the clients speak to it."""
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, processes, run_tests, until
+
+if not shutil.which("redis-server") or \
+        subprocess.run([PAUCIS, "compact", "--store", "redis://127.0.0.1:1?timeout=50"], input=b"{}",
+                       capture_output=True).stderr.find(b"no such kind") >= 0:
+    print("skipped: no redis-server, or a command without hiredis")
+    sys.exit(77)
+
+SESSIONS, TURNS, THREADS = (200, 60, 32) if LONG else (6, 14, 6)
+HANDLE = re.compile(rb"full text: ([0-9a-f]{16})")
+
+
+def free_port():
+    while True:
+        port = random.randrange(20000, 50000)
+        try:
+            for p in (port, port + 10000):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", p))
+            return port
+        except OSError:
+            continue
+
+
+class Redis:
+    def __init__(self, *options):
+        self.port, self.dir, self.options = free_port(), folder("redis"), options
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.dir, "--appendonly", "yes",
+             "--save", "", *self.options], stdout=subprocess.DEVNULL)
+        processes.append(self.process)
+        assert until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def servers():
+    """(servers, URL)"""
+    if not LONG:
+        one = Redis()
+        return [one], f"redis://127.0.0.1:{one.port}"
+    nodes = [Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "1500") for _ in range(6)]
+    names = [f"127.0.0.1:{n.port}" for n in nodes]
+    subprocess.run(["redis-cli", "--cluster", "create", *names, "--cluster-replicas", "1", "--cluster-yes"],
+                   stdout=subprocess.DEVNULL, check=True)
+    ok = lambda n: "cluster_state:ok" in subprocess.run(["redis-cli", "-p", str(n.port), "cluster", "info"],
+                                                        capture_output=True, text=True).stdout
+    assert until(lambda: all(map(ok, nodes)), 60)
+    return nodes, "redis://" + ",".join(names) + "?wait=1"
+
+
+def body(session, turns):
+    messages = [{"role": "system", "content": "You are a test."}, {"role": "user", "content": f"task {session}"}]
+    for i in range(turns):
+        call = {"id": f"call_{i}", "type": "function",
+                "function": {"name": "bash", "arguments": json.dumps({"command": f"make t{i}"})}}
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                     {"role": "tool", "tool_call_id": f"call_{i}", "content": long_text(1000 * session + i, 5)}]
+    return json.dumps({"model": "gpt-test", "messages": messages}).encode()
+
+
+class Balancer:
+    """nginx before the replicas, or, without it, what it does: the next one if one cannot be reached."""
+
+    def __init__(self, ports):
+        self.ports, self.port = ports, None
+        if not shutil.which("nginx"):
+            return
+        self.port, self.dir = free_port(), folder("nginx")
+        with open(os.path.join(os.path.dirname(__file__), "..", "..", "examples", "cluster", "nginx.conf")) as f:
+            conf = f.read()
+        conf = re.sub(r"server 127\.0\.0\.1:\d+ ", lambda m, it=iter(ports): f"server 127.0.0.1:{next(it)} ", conf)
+        conf = conf.replace("listen 127.0.0.1:8480", f"listen 127.0.0.1:{self.port}")
+        with open(self.dir + "/nginx.conf", "w") as f:
+            f.write(conf)
+        self.process = subprocess.Popen(["nginx", "-p", self.dir, "-e", "stderr", "-c", self.dir + "/nginx.conf"])
+        processes.append(self.process)
+        assert until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
+
+    def ask(self, data):
+        ports = [self.port] if self.port else random.sample(self.ports, len(self.ports))
+        for port in ports:
+            try:
+                c = http.client.HTTPConnection("127.0.0.1", port, timeout=90)
+                c.request("POST", "/v1/chat/completions", data, {"content-type": "application/json",
+                                                                   "authorization": "Bearer sk-x"})
+                r = c.getresponse()
+                r.read()
+                return r.status, r.getheader("x-paucis")
+            except OSError:
+                continue
+            finally:
+                c.close()
+        return 0, "nobody answers"
+
+
+def by_task(seen):
+    """What the provider was sent: {(task, messages): bodies}"""
+    found = {}
+    for _, _, _, data in seen:
+        messages = json.loads(data)["messages"]
+        found.setdefault((messages[1]["content"], len(messages)), set()).add(data)
+    return found
+
+
+def converse(balancer, sessions, faults, reasons):
+    for n in sessions:
+        for turn in range(TURNS + 1):
+            status, said = balancer.ask(body(n, turn))
+            if status != 200:
+                faults.append((n, turn, status, said))
+            if "reason=" in (said or ""):
+                reasons.add(re.search("reason=([a-z-]+)", said)[1])
+
+
+def test_replicas():
+    nodes, url = servers()
+    up, alone = Upstream(check=True), Upstream(check=True)
+    replicas = [Serve(up, "-q", "--store", url, decide=(), listen=f"127.0.0.1:{free_port()}") for _ in range(3)]
+    ports = [r.port for r in replicas]
+    balancer, faults, reasons = Balancer(ports), [], set()
+    threads = [threading.Thread(target=converse, args=(balancer, range(i, SESSIONS, THREADS), faults, reasons))
+               for i in range(THREADS)]
+    for t in threads:
+        t.start()
+    time.sleep(5 if LONG else 0.5)
+    replicas[1].kill()
+    if LONG:
+        nodes[0].kill()
+    time.sleep(5 if LONG else 0.5)
+    replicas[1] = Serve(up, "-q", "--store", url, decide=(), listen=f"127.0.0.1:{ports[1]}", record=replicas[1].record)
+    if LONG:
+        nodes[0].start()
+    for t in threads:
+        t.join()
+    assert not faults, faults[:5]
+    single = Serve(alone, "-q", decide=())
+    for n in range(SESSIONS):
+        for turn in range(TURNS + 1):
+            assert Balancer.ask(type("One", (), {"port": single.port, "ports": []})(), body(n, turn))[0] == 200
+    ours, theirs = by_task(up.provider.seen), by_task(alone.provider.seen)
+    wrong = [k for k in theirs if ours.get(k) != theirs[k]]
+    assert not wrong, (len(wrong), len(theirs), sorted(wrong)[:5], reasons)
+    last = [next(iter(ours[(f"task {n}", 2 + 2 * TURNS)])) for n in range(0, SESSIONS, max(1, SESSIONS // 10))]
+    for n, data in zip(range(0, SESSIONS, max(1, SESSIONS // 10)), last):
+        assert HANDLE.search(data)
+        back = lambda: subprocess.run([PAUCIS, "restore", "--store", url], input=data, capture_output=True).stdout
+        assert until(lambda: back() == body(n, TURNS)), n
+    for r in (*replicas, single):
+        r.stop()
+
+
+run_tests(globals())
