@@ -91,15 +91,37 @@ static inline paucis_err count_piece(struct token_run *r, const struct vocab *v,
     return PAUCIS_OK;
 }
 
-/* A piece whose key was not in its bucket, unless it has come since. */
-static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, const uint8_t *p,
-                                       size_t n, struct key k, struct cache_bucket *b,
-                                       uint64_t *count) {
-    uint64_t known = b ? bucket_find(b, k) : 0;
-    if (!known) {
-        PAUCIS_TRY(count_piece(r, v, p, n, &known));
-        if (b) bucket_add(b, k, known);
+/* Pieces that were not in their buckets; the short ones wait to be merged side by side. */
+struct waiting {
+    const uint8_t *text[BATCH];
+    uint8_t size[BATCH], count[BATCH];
+    uint8_t index[BATCH]; /* in the batch */
+    size_t n;
+};
+
+static inline void count_waiting(const struct vocab *v, struct waiting *w) {
+    for (size_t i = 0; i < w->n; i += SHORTS) {
+        unsigned k = w->n - i < SHORTS ? (unsigned)(w->n - i) : SHORTS;
+        merge_side(v, w->text + i, w->size + i, k, w->count + i);
     }
+}
+
+/* Piece i of a batch, not in its bucket: counted, or left to wait. */
+static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, const uint8_t *p,
+                                       size_t n, size_t i, struct cache_bucket *b, struct key k,
+                                       struct waiting *w, uint64_t *count) {
+    uint64_t known = 0;
+    if (b && !v->nwholes && n != 3) {
+        w->text[w->n] = p;
+        w->size[w->n] = (uint8_t)n;
+        w->index[w->n++] = (uint8_t)i;
+        return PAUCIS_OK;
+    }
+    if (b && !v->nwholes)
+        known = merge_three(v, p);
+    else
+        PAUCIS_TRY(count_piece(r, v, p, n, &known));
+    if (b) bucket_add(b, k, known);
     *count += known;
     return PAUCIS_OK;
 }
@@ -132,9 +154,17 @@ static inline paucis_err count_batch(struct token_run *r, const struct vocab *v,
         missing[nmissing] = (uint8_t)i;
         nmissing += known == 0;
     }
+    struct waiting w;
+    w.n = 0;
     for (size_t k = 0; k < nmissing; k++) {
         size_t i = missing[k], at = i ? ends[i - 1] : from;
-        PAUCIS_TRY(count_missing(r, v, text + at, ends[i] - at, keys[i], bucket[i], &sum));
+        PAUCIS_TRY(count_missing(r, v, text + at, ends[i] - at, i, bucket[i], keys[i], &w, &sum));
+    }
+    count_waiting(v, &w);
+    for (size_t k = 0; k < w.n; k++) {
+        size_t i = w.index[k];
+        if (!bucket_find(bucket[i], keys[i])) bucket_add(bucket[i], keys[i], w.count[k]);
+        sum += w.count[k];
     }
     *count += sum;
     return PAUCIS_OK;

@@ -55,6 +55,17 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     return same & same >> 1 & 0x55;
 }
 
+static inline unsigned four_find(const uint64_t *line, __m256i key) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)line);
+    __m256i same = _mm256_cmpeq_epi64(_mm256_srli_epi64(v, PAIR_BITS), key);
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same));
+}
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    __m256i k = _mm256_set1_epi64x((int64_t)key);
+    unsigned same = four_find(line, k) | four_find(line + 4, k) << 4;
+    return same ? line[__builtin_ctz(same)] : 0;
+}
+
 #include "token/count.h"
 
 static inline uint64_t both(__m256i a, __m256i b) {

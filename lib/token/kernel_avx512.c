@@ -29,6 +29,14 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     return ~(other | other >> 1) & 0x55;
 }
 
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    __m512i v = _mm512_loadu_si512(line);
+    __mmask8 same =
+        _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(v, PAIR_BITS), _mm512_set1_epi64((int64_t)key));
+    return (uint64_t)_mm_cvtsi128_si64(
+        _mm512_castsi512_si128(_mm512_maskz_compress_epi64(same, v)));
+}
+
 #include "token/count.h"
 
 static inline uint64_t between(__m512i v, char first, char count) {

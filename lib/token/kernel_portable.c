@@ -39,6 +39,12 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     return same;
 }
 
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    for (unsigned i = 0; i < PAIR_LINE && line[i]; i++)
+        if (line[i] >> PAIR_BITS == key) return line[i];
+    return 0;
+}
+
 #include "token/count.h"
 
 /* Bits of a class. A blank other than the space has the bits of a space and of a line end. */

@@ -2,17 +2,19 @@
  * number goes first, the leftmost of equals.
  *
  * Up to 64 bytes, the numbers of the pairs stay in registers and the parts that are left are a
- * mask. Of longer pieces that is done for a window, and windows are joined. That is exact: a
- * sequence of tokens is the encoding of its text iff every two neighbours are the encoding of
- * theirs (a merge across a border would show in the two alone). So when two windows, the second
- * beginning at a border of the first, have a token in common at the same place, the first up to it
- * and the second from it on are right together. The second nearly always begins with such a token.
- * Where none is found, because tokens are as long as the window, it becomes larger, with a tree of
- * minima, 16 to 1, instead of registers; so the time stays within n log n whatever the vocabulary.
+ * mask. One merge is a chain of waits: the least number, the tokens beside it, a table that is not
+ * near. So several texts go side by side, a step each.
+ *
+ * Longer pieces are windows of 64 bytes, joined. That is exact: a sequence of tokens is the
+ * encoding of its text iff every two neighbours are the encoding of theirs (a merge across a border
+ * would show in the two alone). So when two windows that overlap have a token in common at the same
+ * place, the first up to it and the second from it on are right together. Where none is found,
+ * because tokens are as long as the window, it becomes larger, with a tree of minima, 16 to 1,
+ * instead of registers; so the time stays within n log n whatever the vocabulary.
  *
  * The including file gives `struct lanes`, 16 numbers, with lanes_load, lanes_store, lanes_less
  * (the lesser of each two), lanes_min (the least of one), lanes_find (mask of those equal to x),
- * lanes_put (x where the mask says). */
+ * lanes_put (x where the mask says); and pair_look, the entry of a key in a line of pairs, or 0. */
 #include <string.h>
 
 #include "token/token.h"
@@ -32,8 +34,35 @@ static inline paucis_err tokens_add(struct token_run *r, const struct vocab *v, 
     return PAUCIS_OK;
 }
 
+/* A question what two tokens make, asked some time before the answer is needed: the line of the
+ * table is on its way. Most questions end at the filter. */
+struct ask {
+    const uint64_t *line;
+    uint64_t key;
+    bool may;
+};
+
+static inline struct ask ask_pair(const struct vocab *v, int32_t left, int32_t right, bool wanted) {
+    uint64_t key = (uint64_t)(uint32_t)left << PAIR_BITS | (uint32_t)right;
+    bool may = wanted & pair_may(&v->pairs, key);
+    size_t home = pair_home(v->pairs.log, key) & (0 - (size_t)may); /* else one that is near */
+    __builtin_prefetch(v->pairs.slots + home);
+    return (struct ask){v->pairs.slots + home, key, may};
+}
+
+/* The token, or NO_MERGE. */
+static inline int32_t ask_answer(const struct vocab *v, const struct ask *a) {
+    if (!a->may) return NO_MERGE;
+    uint64_t entry = pair_look(a->line, a->key);
+    if (__builtin_expect(a->line[PAIR_LINE - 1] != 0, 0)) /* full: it may stand behind */
+        return pair_merge(&v->pairs, (uint32_t)(a->key >> PAIR_BITS),
+                          (uint32_t)a->key & (PAIR_MAX - 1));
+    return entry ? (int32_t)(entry & (PAIR_MAX - 1)) : NO_MERGE;
+}
+
 static inline int32_t merged(const struct vocab *v, int32_t left, int32_t right) {
-    return pair_merge(&v->pairs, (uint32_t)left, (uint32_t)right);
+    struct ask a = ask_pair(v, left, right, true);
+    return ask_answer(v, &a);
 }
 
 /* ---- up to 64 bytes ------------------------------------------------------------------------- */
@@ -51,12 +80,6 @@ static inline struct wide wide_load(const int32_t *p, bool some) {
 static inline int32_t wide_min(struct wide w, bool some) {
     return lanes_min(some ? w.a : lanes_less(lanes_less(w.a, w.b), lanes_less(w.c, w.d)));
 }
-static inline uint64_t wide_find(struct wide w, int32_t x, bool some) {
-    uint64_t low = lanes_find(w.a, x);
-    if (some) return low;
-    return low | (uint64_t)lanes_find(w.b, x) << 16 | (uint64_t)lanes_find(w.c, x) << 32 |
-           (uint64_t)lanes_find(w.d, x) << 48;
-}
 static inline struct wide wide_put(struct wide w, uint64_t where, int32_t x, bool some) {
     w.a = lanes_put(w.a, (uint32_t)where & 0xffff, x);
     if (some) return w;
@@ -66,31 +89,124 @@ static inline struct wide wide_put(struct wide w, uint64_t where, int32_t x, boo
     return w;
 }
 
-/* Returns the mask of the parts that are left; their tokens are in token[]. 0 < n <= MERGE_WORD, or
- * LANES if `some`. */
-static inline uint64_t merge_word(const struct vocab *v, const uint8_t *p, size_t n, int32_t *token,
-                                  bool some) {
-    int32_t rank[MERGE_WORD];
-    uint64_t parts = UINT64_MAX >> (64 - n);
-    for (size_t i = 0; i < n; i++) token[i] = v->byte[p[i]];
-    for (size_t i = 0; i + 1 < n; i++) rank[i] = pair_bytes(&v->pairs, p[i], p[i + 1]);
-    for (size_t i = n - 1; i < (some ? LANES : MERGE_WORD); i++) rank[i] = NO_MERGE;
-    for (struct wide w = wide_load(rank, some);;) {
-        int32_t least = wide_min(w, some), beside = NO_MERGE;
-        if (least == NO_MERGE) return parts;
-        uint64_t found = wide_find(w, least, some), here = found & (0 - found);
-        uint64_t above = parts & ~(here | (here - 1)), gone = above & (0 - above);
-        uint64_t below = parts & (here - 1);
-        parts ^= gone;
-        above ^= gone;
-        token[__builtin_ctzll(here)] = least;
-        if (above) beside = merged(v, least, token[__builtin_ctzll(above)]);
-        w = wide_put(wide_put(w, gone, NO_MERGE, some), here, beside, some);
-        if (below) {
-            unsigned before = 63 - (unsigned)__builtin_clzll(below);
-            w = wide_put(w, UINT64_C(1) << before, merged(v, token[before], least), some);
-        }
+/* A text of up to 64 bytes while it is merged. A pair is known by its number and, in the lowest 6
+ * bits, its place: the least of all is the leftmost of the lowest. */
+struct word {
+    struct wide pairs;
+    uint64_t parts;                /* bit i: a part begins at i */
+    int32_t token[MERGE_WORD + 1]; /* of each part; the last place takes what is not wanted */
+    /* the merge that is under way: */
+    uint64_t gone, here; /* the part that goes, the one it goes to */
+    unsigned at, before; /* where that is, and the part before it */
+    bool first;          /* there is none */
+    struct ask left, right;
+};
+#define PLACE_BITS 6
+#define NO_PAIR (NO_MERGE << PLACE_BITS)
+
+/* n <= MERGE_WORD. */
+static inline void word_begin(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
+    int32_t pair[MERGE_WORD];
+    w->parts = n ? UINT64_MAX >> (64 - n) : 0;
+    for (size_t i = 0; i < n; i++) w->token[i] = v->byte[p[i]];
+    for (size_t i = n; i <= MERGE_WORD; i++) w->token[i] = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
+    for (size_t i = n ? n - 1 : 0; i < MERGE_WORD; i++) pair[i] = NO_PAIR;
+    w->pairs = wide_load(pair, false);
+}
+
+/* The same with n <= LANES; LANES bytes may be read at p. */
+static inline void short_begin(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
+    int32_t pair[LANES];
+    uint32_t parts = (1u << n) - 1;
+    w->parts = parts;
+    w->gone = 1;
+    for (size_t i = 0; i < 8; i++) w->token[i] = v->byte[p[i]];
+    for (size_t i = 0; i < 8; i++)
+        pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
+    if (n > 8) {
+        for (size_t i = 8; i < 16; i++) w->token[i] = v->byte[p[i]];
+        for (size_t i = 8; i < 15; i++)
+            pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
+    } else {
+        for (size_t i = 8; i < 15; i++) pair[i] = NO_PAIR;
     }
+    pair[15] = NO_PAIR;
+    w->token[MERGE_WORD - 1] = 0;
+    w->pairs = wide_put(wide_load(pair, true), ~(uint64_t)(parts >> 1), NO_PAIR, true);
+}
+
+/* Takes the next pair, if there is one. What is asked here is answered in word_end, so that texts
+ * side by side wait for memory together. */
+static inline bool word_next(const struct vocab *v, struct word *w, bool some) {
+    int32_t least = wide_min(w->pairs, some), token = least >> PLACE_BITS;
+    unsigned at = (unsigned)least & (MERGE_WORD - 1);
+    bool on = least < NO_PAIR;
+    uint64_t all = 0 - (uint64_t)on;
+    uint64_t above = w->parts & (UINT64_MAX << at << 1) & all, gone = above & (0 - above);
+    uint64_t below = w->parts & ((UINT64_C(1) << at) - 1) & all;
+    above ^= gone;
+    w->parts ^= gone;
+    w->token[on ? at : MERGE_WORD] = token;
+    unsigned after = (unsigned)__builtin_ctzll(above | UINT64_C(1) << 63);
+    w->at = at;
+    w->before = 63 - (unsigned)__builtin_clzll(below | 1);
+    w->gone = gone;
+    w->here = (uint64_t)on << at;
+    w->first = !below;
+    w->right = ask_pair(v, token, w->token[after], above != 0);
+    w->left = ask_pair(v, w->token[w->before], token, below != 0);
+    return on;
+}
+
+static inline void word_end(const struct vocab *v, struct word *w, bool some) {
+    int32_t right = ask_answer(v, &w->right) << PLACE_BITS | (int32_t)w->at;
+    int32_t left = ask_answer(v, &w->left) << PLACE_BITS | (int32_t)w->before;
+    w->pairs = wide_put(w->pairs, w->gone, NO_PAIR, some);
+    w->pairs = wide_put(w->pairs, w->here, right, some);
+    w->pairs = wide_put(w->pairs, (uint64_t)!w->first << w->before, left, some);
+}
+
+static inline void merge_word(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
+    word_begin(v, w, p, n);
+    while (word_next(v, w, false)) word_end(v, w, false);
+}
+
+static inline void merge_short(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
+    uint8_t copy[LANES] = {0};
+    memcpy(copy, p, n);
+    short_begin(v, w, copy, n);
+    while (word_next(v, w, true)) word_end(v, w, true);
+}
+
+/* How many tokens three bytes are, without a loop: the most frequent new pieces of base64. */
+static inline unsigned merge_three(const struct vocab *v, const uint8_t *p) {
+    int32_t first = pair_bytes(&v->pairs, p[0], p[1]), last = pair_bytes(&v->pairs, p[1], p[2]);
+    bool any = (first & last) != NO_MERGE, to_first = first <= last;
+    int32_t left = to_first ? first : v->byte[p[0]], right = to_first ? v->byte[p[2]] : last;
+    struct ask a = ask_pair(v, left, right, any);
+    return 3 - (unsigned)any - (unsigned)(ask_answer(v, &a) != NO_MERGE);
+}
+
+/* Short texts side by side, k of them, at most SHORTS; how many tokens each has. LANES bytes may be
+ * read of each. */
+#define SHORTS 8
+static inline void merge_side(const struct vocab *v, const uint8_t *const *text,
+                              const uint8_t *size, unsigned k, uint8_t *count) {
+    struct word w[SHORTS];
+    for (unsigned i = 0; i < k; i++) short_begin(v, &w[i], text[i], size[i]);
+    for (bool on = true; on;) {
+        on = false;
+        for (unsigned i = 0; i < k; i++)
+            if (w[i].gone) {
+                word_next(v, &w[i], true);
+                on = true;
+            }
+        for (unsigned i = 0; i < k; i++)
+            if (w[i].gone) word_end(v, &w[i], true);
+    }
+    for (unsigned i = 0; i < k; i++) count[i] = (uint8_t)__builtin_popcountll(w[i].parts);
 }
 
 /* Gives out the tokens of the parts in a mask. */
@@ -106,39 +222,70 @@ static inline paucis_err word_add(struct token_run *r, const struct vocab *v, st
     return tokens_add(r, v, out, list, n);
 }
 
+/* Windows that are merged side by side. The first begins at a border of the window before it, so
+ * these two meet nearly always; the others wherever SIDE_STEP leads, and mostly meet as well. */
+#define SIDE 2
+#define SIDE_STEP ((size_t)40)
+#define STEP_MOST 51 /* leaves 13 bytes to meet in */
+#define STEP_LEAST 8
+
+/* Merges windows from p on, as far as the text goes; how many they are. */
+static inline size_t side_words(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
+    size_t k = 0;
+    for (size_t i = 0; i < SIDE; i++) {
+        size_t from = i * SIDE_STEP, left = i && n <= from + MERGE_WORD - SIDE_STEP ? 0 : n - from;
+        k += left != 0;
+        word_begin(v, &w[i], left ? p + from : p, left < MERGE_WORD ? left : MERGE_WORD);
+    }
+    for (bool on = true; on;) {
+        on = false;
+        for (size_t i = 0; i < SIDE; i++) on |= word_next(v, &w[i], false);
+        for (size_t i = 0; i < SIDE; i++) word_end(v, &w[i], false);
+    }
+    return k;
+}
+
+/* Finds a token that two windows share, b beginning at `step` in a. *done are the parts of a that
+ * were given out, then those of b that must not be; *give those of a that can be now. */
+static inline bool words_meet(const struct word *a, const struct word *b, size_t step,
+                              uint64_t *done, uint64_t *give) {
+    uint64_t meet = a->parts & ~*done & b->parts << step;
+    while (meet && a->token[__builtin_ctzll(meet)] != b->token[__builtin_ctzll(meet) - (int)step])
+        meet &= meet - 1;
+    if (!meet) return false;
+    uint64_t before = (meet & (0 - meet)) - 1;
+    *give = a->parts & before & ~*done;
+    *done = before >> step;
+    return true;
+}
+
 /* Joins windows of 64 bytes. *joined tells whether all of them met; if not, what was added to `out`
  * is to be forgotten. n > MERGE_WORD. */
 static inline paucis_err merge_words(struct token_run *r, const struct vocab *v, const uint8_t *p,
                                      size_t n, struct tokens *out, bool *joined) {
-    int32_t space[2][MERGE_WORD], *token = space[0], *then = space[1];
-    size_t at = 0;
-    uint64_t parts = merge_word(v, p, MERGE_WORD, token, false), done = 0; /* parts given out */
+    struct word w[SIDE + 1]; /* the one that was reached, then those behind it */
+    uint64_t done = 0, give;
+    size_t at = 0, most = STEP_MOST;
     *joined = false;
+    merge_word(v, &w[0], p, MERGE_WORD);
     while (n - at > MERGE_WORD) {
-        uint64_t early = parts & (UINT64_MAX >> 12); /* begin at most at 51 */
-        unsigned step = 63 - (unsigned)__builtin_clzll(early);
-        size_t left = n - at - step, size = left < MERGE_WORD ? left : MERGE_WORD;
-        if (!step) return PAUCIS_OK;
-        uint64_t behind = parts;
-        if (size == MERGE_WORD && memcmp(p + at, p + at + step, size) == 0)
-            memcpy(then, token, sizeof space[0]);
+        uint64_t early = w[0].parts & (UINT64_MAX >> (63 - most));
+        size_t step = 63 - (size_t)__builtin_clzll(early), k = 1, i = 0;
+        if (step < STEP_LEAST) return PAUCIS_OK;
+        if (n - at >= step + MERGE_WORD && memcmp(p + at, p + at + step, MERGE_WORD) == 0)
+            w[1] = w[0]; /* a text that repeats */
         else
-            behind = merge_word(v, p + at + step, size, then, false);
-        uint64_t meet = parts & ~done & behind << step;
-        while (meet && token[__builtin_ctzll(meet)] != then[__builtin_ctzll(meet) - (int)step])
-            meet &= meet - 1;
-        if (!meet) return PAUCIS_OK;
-        uint64_t before = (meet & (0 - meet)) - 1;
-        PAUCIS_TRY(word_add(r, v, out, token, parts & before & ~done));
-        done = before >> step;
-        parts = behind;
-        at += step;
-        int32_t *spare = token;
-        token = then;
-        then = spare;
+            k = side_words(v, w + 1, p + at + step, n - at - step);
+        for (most = step; i < k && words_meet(&w[i], &w[i + 1], step, &done, &give); i++) {
+            PAUCIS_TRY(word_add(r, v, out, w[i].token, give));
+            at += step;
+            step = SIDE_STEP;
+        }
+        most = i ? STEP_MOST : most / 2; /* they did not meet: once more with more in common */
+        w[0] = w[i];
     }
     *joined = true;
-    return word_add(r, v, out, token, parts & ~done);
+    return word_add(r, v, out, w[0].token, w[0].parts & ~done);
 }
 
 /* ---- larger windows ------------------------------------------------------------------------- */
@@ -193,6 +340,24 @@ static inline void rank_set(int32_t *level, size_t n, size_t i, int32_t x) {
     }
 }
 
+/* After a merge at i: its pair is x now, that of the part before it y, and the one at `gone` is no
+ * more. Without a part before, before is i and y is x. */
+static inline void rank_change(int32_t *level, size_t n, size_t before, int32_t y, size_t i,
+                               int32_t x, size_t gone) {
+    size_t block = i / LANES;
+    if (before / LANES != block || gone / LANES != block) {
+        rank_set(level, n, gone, NO_MERGE);
+        rank_set(level, n, i, x);
+        rank_set(level, n, before, y);
+        return;
+    }
+    struct lanes l = lanes_load(level + block * LANES);
+    l = lanes_put(lanes_put(l, 1u << gone % LANES, NO_MERGE), 1u << i % LANES, x);
+    l = lanes_put(l, 1u << before % LANES, y);
+    lanes_store(level + block * LANES, l);
+    if (n > LANES) rank_set(level + lanes_up(n), lanes_up(n) / LANES, block, lanes_min(l));
+}
+
 /* All levels, from the lowest; pads with NO_MERGE. */
 static inline void rank_build(int32_t *level, size_t n) {
     for (;;) {
@@ -238,16 +403,15 @@ static inline void merge_window(const struct vocab *v, struct merge_space *m, co
         size_t i = rank_first(rank, n, &least);
         if (least == NO_MERGE) break;
         size_t gone = (size_t)m->next[i], after = (size_t)m->next[gone];
-        int32_t before = m->prev[i], right = NO_MERGE;
+        int32_t before = m->prev[i], right = NO_MERGE, left;
         token[i] = least;
         m->next[i] = (int32_t)after;
         if (after < n) {
             m->prev[after] = (int32_t)i;
             right = merged(v, least, token[after]);
         }
-        rank_set(rank, n, gone, NO_MERGE);
-        rank_set(rank, n, i, right);
-        if (before >= 0) rank_set(rank, n, (size_t)before, merged(v, token[before], least));
+        left = before < 0 ? right : merged(v, token[before], least);
+        rank_change(rank, n, before < 0 ? i : (size_t)before, left, i, right, gone);
     }
     list->count = 0;
     for (size_t i = 0; i < n; i = (size_t)m->next[i]) { /* list->count <= i: no overlap */
@@ -333,14 +497,16 @@ static inline paucis_err merge_long(struct token_run *r, const struct vocab *v, 
 
 static inline paucis_err merge_piece(struct token_run *r, const struct vocab *v, const uint8_t *p,
                                      size_t n, struct tokens *out) {
-    int32_t token[MERGE_WORD];
+    struct word w;
     if (v->nwholes) {
-        const struct whole *w = paucis__whole_find(v, span_of((const char *)p, n));
-        token[0] = w ? (int32_t)w->token : 0;
-        if (w) return tokens_add(r, v, out, token, 1);
+        const struct whole *whole = paucis__whole_find(v, span_of((const char *)p, n));
+        int32_t token = whole ? (int32_t)whole->token : 0;
+        if (whole) return tokens_add(r, v, out, &token, 1);
     }
     if (n > MERGE_WORD) return merge_long(r, v, p, n, out);
-    uint64_t parts =
-        n > LANES ? merge_word(v, p, n, token, false) : merge_word(v, p, n, token, true);
-    return word_add(r, v, out, token, parts);
+    if (n > LANES)
+        merge_word(v, &w, p, n);
+    else
+        merge_short(v, &w, p, n);
+    return word_add(r, v, out, w.token, w.parts);
 }

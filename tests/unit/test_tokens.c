@@ -254,7 +254,8 @@ static void merging_agrees(void) {
                                           " \n",
                                           "\xe2\x94\x80",
                                           "\xe3\x81\x82\xe4\xb8\x80",
-                                          "etaoin shr"};
+                                          "etaoin shr",
+                                          "aaaaaaaaaa-"};
     const char *names[] = {"o200k_base", "cl100k_base"};
     uint8_t text[2000];
     uint32_t want[2000];
@@ -271,6 +272,43 @@ static void merging_agrees(void) {
         if (i % 5 == 0) text[random_below(&seed, n)] = (uint8_t)random_next(&seed);
         TEST_NOTE("round %zu, %zu bytes", i, n);
         check_merge(&t.vocab, text, n, want);
+    }
+}
+
+/* Counting merges short pieces side by side, unlike `piece`; so it is compared by itself. */
+static void counting_agrees(void) {
+    static const char *const letters[] = {
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "etaoin shr", "=- \n",
+        "\xe3\x81\x82\xe4\xb8\x80", "abcdefghijklmnopqrstuvwxyz  "};
+    const char *names[] = {"o200k_base", "cl100k_base"};
+    uint64_t seed = 17;
+    size_t rounds = test_is_long() ? 5000 : test_is_sanitized() ? 60 : 300;
+    for (size_t i = 0; i < rounds; i++) {
+        struct paucis_tokenizer t = {0};
+        struct bytes b = {must_malloc(5000), 1 + random_below(&seed, 5000)};
+        const char *set = letters[random_below(&seed, sizeof letters / sizeof *letters)];
+        uint32_t *room = must_malloc(b.len * sizeof *room);
+        uint64_t want = 0, got;
+        paucis__token_named(&t, names[i % 2]);
+        for (size_t k = 0; k < b.len; k++) b.at[k] = set[random_below(&seed, strlen(set))];
+        const uint8_t *p = (const uint8_t *)b.at, *end = p + b.len;
+        for (size_t n; p < end; p += n) {
+            n = paucis__split_one(t.vocab.split, p, end);
+            want += merge_plainly(&t.vocab, p, n, room);
+        }
+        for (const struct token_kernel *const *k = paucis__token_kernels; *k; k++) {
+            struct token_run r = {.mem = &mem};
+            if (!(*k)->usable()) continue;
+            TEST_NOTE("round %zu, %s", i, (*k)->name);
+            for (int again = 0; again < 2; again++) {
+                got = 0;
+                CHECK_EQ((*k)->count(&r, &t.vocab, (uint8_t *)b.at, b.len, &got), PAUCIS_OK);
+                CHECK_EQ(got, want);
+            }
+            paucis__token_run_free(&r);
+        }
+        free(room);
+        bytes_free(&b);
     }
 }
 
@@ -331,6 +369,6 @@ static void nothing_held(void) { CHECK_EQ(mem.held, 0); }
 int main(void) {
     struct paucis_tokenizer t = {0};
     if (!paucis__token_named(&t, "o200k_base")) return TEST_SKIPPED;
-    return TEST_RUN(CASE(vectors), CASE(split_agrees), CASE(merging_agrees), CASE(any_bytes),
-                    CASE(huge_pieces), CASE(nothing_held));
+    return TEST_RUN(CASE(vectors), CASE(split_agrees), CASE(merging_agrees), CASE(counting_agrees),
+                    CASE(any_bytes), CASE(huge_pieces), CASE(nothing_held));
 }
