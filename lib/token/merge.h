@@ -67,38 +67,16 @@ static inline int32_t merged(const struct vocab *v, int32_t left, int32_t right)
 
 /* ---- up to 64 bytes ------------------------------------------------------------------------- */
 
-/* 64 numbers; `some` says at compile time that only the first 16 count. */
-struct wide {
-    struct lanes a, b, c, d;
-};
-
-static inline struct wide wide_load(const int32_t *p, bool some) {
-    struct lanes a = lanes_load(p);
-    if (some) return (struct wide){a, a, a, a};
-    return (struct wide){a, lanes_load(p + 16), lanes_load(p + 32), lanes_load(p + 48)};
-}
-static inline int32_t wide_min(struct wide w, bool some) {
-    return lanes_min(some ? w.a : lanes_less(lanes_less(w.a, w.b), lanes_less(w.c, w.d)));
-}
-static inline struct wide wide_put(struct wide w, uint64_t where, int32_t x, bool some) {
-    w.a = lanes_put(w.a, (uint32_t)where & 0xffff, x);
-    if (some) return w;
-    w.b = lanes_put(w.b, (uint32_t)(where >> 16) & 0xffff, x);
-    w.c = lanes_put(w.c, (uint32_t)(where >> 32) & 0xffff, x);
-    w.d = lanes_put(w.d, (uint32_t)(where >> 48) & 0xffff, x);
-    return w;
-}
-
 /* A text of up to 64 bytes while it is merged. A pair is known by its number and, in the lowest 6
- * bits, its place: the least of all is the leftmost of the lowest. */
+ * bits, its place: the least of all is the leftmost of the lowest. The last place of each list
+ * takes what is not wanted, so that no jump depends on the text. */
 struct word {
-    struct wide pairs;
+    int32_t pair[MERGE_WORD + 1];
+    int32_t token[MERGE_WORD + 1]; /* of each part */
     uint64_t parts;                /* bit i: a part begins at i */
-    int32_t token[MERGE_WORD + 1]; /* of each part; the last place takes what is not wanted */
+    int32_t least;                 /* of the pairs */
     /* the merge that is under way: */
-    uint64_t gone, here; /* the part that goes, the one it goes to */
-    unsigned at, before; /* where that is, and the part before it */
-    bool first;          /* there is none */
+    unsigned at, before; /* where it is, and the part before it */
     struct ask left, right;
 };
 #define PLACE_BITS 6
@@ -106,78 +84,92 @@ struct word {
 
 /* n <= MERGE_WORD. */
 static inline void word_begin(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
-    int32_t pair[MERGE_WORD];
     w->parts = n ? UINT64_MAX >> (64 - n) : 0;
     for (size_t i = 0; i < n; i++) w->token[i] = v->byte[p[i]];
     for (size_t i = n; i <= MERGE_WORD; i++) w->token[i] = 0;
     for (size_t i = 0; i + 1 < n; i++)
-        pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
-    for (size_t i = n ? n - 1 : 0; i < MERGE_WORD; i++) pair[i] = NO_PAIR;
-    w->pairs = wide_load(pair, false);
+        w->pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
+    for (size_t i = n ? n - 1 : 0; i < MERGE_WORD; i++) w->pair[i] = NO_PAIR;
 }
 
 /* The same with n <= LANES; LANES bytes may be read at p. */
 static inline void short_begin(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
-    int32_t pair[LANES];
-    uint32_t parts = (1u << n) - 1;
-    w->parts = parts;
-    w->gone = 1;
+    w->parts = (UINT64_C(1) << n) - 1;
+    w->token[MERGE_WORD - 1] = 0;
     for (size_t i = 0; i < 8; i++) w->token[i] = v->byte[p[i]];
     for (size_t i = 0; i < 8; i++)
-        pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
+        w->pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
     if (n > 8) {
         for (size_t i = 8; i < 16; i++) w->token[i] = v->byte[p[i]];
         for (size_t i = 8; i < 15; i++)
-            pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
-    } else {
-        for (size_t i = 8; i < 15; i++) pair[i] = NO_PAIR;
+            w->pair[i] = pair_bytes(&v->pairs, p[i], p[i + 1]) << PLACE_BITS | (int32_t)i;
     }
-    pair[15] = NO_PAIR;
-    w->token[MERGE_WORD - 1] = 0;
-    w->pairs = wide_put(wide_load(pair, true), ~(uint64_t)(parts >> 1), NO_PAIR, true);
+    for (size_t i = n - 1; i < LANES; i++) w->pair[i] = NO_PAIR;
 }
 
-/* Takes the next pair, if there is one. What is asked here is answered in word_end, so that texts
- * side by side wait for memory together. */
-static inline bool word_next(const struct vocab *v, struct word *w, bool some) {
-    int32_t least = wide_min(w->pairs, some), token = least >> PLACE_BITS;
-    unsigned at = (unsigned)least & (MERGE_WORD - 1);
-    bool on = least < NO_PAIR;
-    uint64_t all = 0 - (uint64_t)on;
-    uint64_t above = w->parts & (UINT64_MAX << at << 1) & all, gone = above & (0 - above);
-    uint64_t below = w->parts & ((UINT64_C(1) << at) - 1) & all;
+/* Whether there is a pair to merge; `some` says at compile time that only LANES places count. */
+static inline bool word_look(struct word *w, bool some) {
+    struct lanes l = lanes_load(w->pair);
+    if (!some) {
+        l = lanes_less(l, lanes_load(w->pair + LANES));
+        l = lanes_less(l, lanes_less(lanes_load(w->pair + 2 * LANES), lanes_load(w->pair + 3 * LANES)));
+    }
+    w->least = lanes_min(l);
+    return w->least < NO_PAIR;
+}
+
+/* Takes the pair that was found. What is asked here is answered in word_end, so that texts side by
+ * side wait for memory together. */
+static inline void word_next(const struct vocab *v, struct word *w) {
+    int32_t token = w->least >> PLACE_BITS;
+    unsigned at = (unsigned)w->least & (MERGE_WORD - 1);
+    uint64_t above = w->parts & (UINT64_MAX << at << 1), gone = above & (0 - above);
+    uint64_t below = w->parts & ((UINT64_C(1) << at) - 1);
     above ^= gone;
     w->parts ^= gone;
-    w->token[on ? at : MERGE_WORD] = token;
+    w->token[at] = token;
+    w->pair[__builtin_ctzll(gone)] = NO_PAIR;
     unsigned after = (unsigned)__builtin_ctzll(above | UINT64_C(1) << 63);
+    unsigned before = 63 - (unsigned)__builtin_clzll(below | 1);
     w->at = at;
-    w->before = 63 - (unsigned)__builtin_clzll(below | 1);
-    w->gone = gone;
-    w->here = (uint64_t)on << at;
-    w->first = !below;
+    w->before = below ? before : (unsigned)MERGE_WORD;
     w->right = ask_pair(v, token, w->token[after], above != 0);
-    w->left = ask_pair(v, w->token[w->before], token, below != 0);
-    return on;
+    w->left = ask_pair(v, w->token[before], token, below != 0);
 }
 
-static inline void word_end(const struct vocab *v, struct word *w, bool some) {
-    int32_t right = ask_answer(v, &w->right) << PLACE_BITS | (int32_t)w->at;
-    int32_t left = ask_answer(v, &w->left) << PLACE_BITS | (int32_t)w->before;
-    w->pairs = wide_put(w->pairs, w->gone, NO_PAIR, some);
-    w->pairs = wide_put(w->pairs, w->here, right, some);
-    w->pairs = wide_put(w->pairs, (uint64_t)!w->first << w->before, left, some);
+static inline void word_end(const struct vocab *v, struct word *w) {
+    w->pair[w->at] = ask_answer(v, &w->right) << PLACE_BITS | (int32_t)w->at;
+    w->pair[w->before] = ask_answer(v, &w->left) << PLACE_BITS | (int32_t)w->before;
+}
+
+/* Merges texts side by side until nothing is left to merge; k <= SHORTS. */
+#define SHORTS 8
+static inline void words_merge(const struct vocab *v, struct word *w, unsigned k, bool some) {
+    struct word *on[SHORTS];
+    for (unsigned i = 0; i < k; i++) on[i] = &w[i];
+    while (k) {
+        unsigned left = 0;
+        for (unsigned i = 0; i < k; i++) {
+            bool more = word_look(on[i], some);
+            on[left] = on[i];
+            left += more;
+        }
+        k = left;
+        for (unsigned i = 0; i < k; i++) word_next(v, on[i]);
+        for (unsigned i = 0; i < k; i++) word_end(v, on[i]);
+    }
 }
 
 static inline void merge_word(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
     word_begin(v, w, p, n);
-    while (word_next(v, w, false)) word_end(v, w, false);
+    words_merge(v, w, 1, false);
 }
 
 static inline void merge_short(const struct vocab *v, struct word *w, const uint8_t *p, size_t n) {
     uint8_t copy[LANES] = {0};
     memcpy(copy, p, n);
     short_begin(v, w, copy, n);
-    while (word_next(v, w, true)) word_end(v, w, true);
+    words_merge(v, w, 1, true);
 }
 
 /* How many tokens three bytes are, without a loop: the most frequent new pieces of base64. */
@@ -189,23 +181,12 @@ static inline unsigned merge_three(const struct vocab *v, const uint8_t *p) {
     return 3 - (unsigned)any - (unsigned)(ask_answer(v, &a) != NO_MERGE);
 }
 
-/* Short texts side by side, k of them, at most SHORTS; how many tokens each has. LANES bytes may be
- * read of each. */
-#define SHORTS 8
+/* How many tokens each of k short texts has, k <= SHORTS. LANES bytes may be read of each. */
 static inline void merge_side(const struct vocab *v, const uint8_t *const *text,
                               const uint8_t *size, unsigned k, uint8_t *count) {
     struct word w[SHORTS];
     for (unsigned i = 0; i < k; i++) short_begin(v, &w[i], text[i], size[i]);
-    for (bool on = true; on;) {
-        on = false;
-        for (unsigned i = 0; i < k; i++)
-            if (w[i].gone) {
-                word_next(v, &w[i], true);
-                on = true;
-            }
-        for (unsigned i = 0; i < k; i++)
-            if (w[i].gone) word_end(v, &w[i], true);
-    }
+    words_merge(v, w, k, true);
     for (unsigned i = 0; i < k; i++) count[i] = (uint8_t)__builtin_popcountll(w[i].parts);
 }
 
@@ -237,11 +218,7 @@ static inline size_t side_words(const struct vocab *v, struct word *w, const uin
         k += left != 0;
         word_begin(v, &w[i], left ? p + from : p, left < MERGE_WORD ? left : MERGE_WORD);
     }
-    for (bool on = true; on;) {
-        on = false;
-        for (size_t i = 0; i < SIDE; i++) on |= word_next(v, &w[i], false);
-        for (size_t i = 0; i < SIDE; i++) word_end(v, &w[i], false);
-    }
+    words_merge(v, w, SIDE, false);
     return k;
 }
 
