@@ -106,64 +106,86 @@ static inline void count_waiting(const struct vocab *v, struct waiting *w) {
     }
 }
 
+/* Pieces of a batch that are looked up. */
+struct batch {
+    const uint8_t *at[BATCH];
+    size_t size[BATCH], n;
+    struct key keys[BATCH];
+    struct cache_bucket *bucket[BATCH]; /* NULL: not among the short ones */
+};
+
+/* Takes the pieces of a text from `from` on that end at `ends`. Those of one or two bytes need no
+ * cache: how many tokens they are is added to *sum. */
+static inline void batch_take(const struct vocab *v, const uint8_t *text, size_t from,
+                              const size_t *ends, size_t pieces, struct batch *b, uint64_t *sum) {
+    size_t tiny = v->nwholes ? 0 : 2, start = from, n = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < pieces; start = ends[i++]) {
+        size_t len = ends[i] - start;
+        const uint8_t *p = text + start;
+        unsigned two = (len == 2) & (pair_bytes(&v->pairs, p[0], p[len - 1]) == NO_MERGE);
+        total += (1 + two) & (0 - (uint64_t)(len <= tiny));
+        b->at[n] = p;
+        b->size[n] = len;
+        n += len > tiny;
+    }
+    b->n = n;
+    *sum += total;
+}
+
 /* Piece i of a batch, not in its bucket: counted, or left to wait. */
-static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, const uint8_t *p,
-                                       size_t n, size_t i, struct cache_bucket *b, struct key k,
-                                       struct waiting *w, uint64_t *count) {
+static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, struct batch *b,
+                                       size_t i, struct waiting *w, uint64_t *count) {
     uint64_t known = 0;
-    if (b && !v->nwholes && n != 3) {
-        w->text[w->n] = p;
-        w->size[w->n] = (uint8_t)n;
+    if (b->bucket[i] && !v->nwholes && b->size[i] != 3) {
+        w->text[w->n] = b->at[i];
+        w->size[w->n] = (uint8_t)b->size[i];
         w->index[w->n++] = (uint8_t)i;
         return PAUCIS_OK;
     }
-    if (b && !v->nwholes)
-        known = merge_three(v, p);
+    if (b->bucket[i] && !v->nwholes)
+        known = merge_three(v, b->at[i]);
     else
-        PAUCIS_TRY(count_piece(r, v, p, n, &known));
-    if (b) bucket_add(b, k, known);
+        PAUCIS_TRY(count_piece(r, v, b->at[i], b->size[i], &known));
+    if (b->bucket[i]) bucket_add(b->bucket[i], b->keys[i], known);
     *count += known;
     return PAUCIS_OK;
 }
 
-/* The pieces of a text from `from` on that end at `ends`. */
+/* The pieces from `from` on that end at `ends`; the text ends at `end`. */
 static inline paucis_err count_batch(struct token_run *r, const struct vocab *v,
-                                     const uint8_t *text, size_t n, size_t from, const size_t *ends,
-                                     size_t pieces, uint64_t *count) {
+                                     const uint8_t *text, const uint8_t *end, size_t from,
+                                     const size_t *ends, size_t pieces, uint64_t *count) {
     static const struct cache_bucket nowhere; /* empty: for pieces that are not short */
-    struct key keys[BATCH];
-    struct cache_bucket *bucket[BATCH];
+    struct batch b;
+    struct waiting w;
     uint8_t missing[BATCH];
-    size_t start = from, nmissing = 0;
+    size_t nmissing = 0;
     uint64_t sum = 0;
-    for (size_t i = 0; i < pieces; start = ends[i++]) {
-        size_t len = ends[i] - start;
-        if (len > CACHE_SHORT ||
-            n - start < sizeof *keys) { /* no short piece, or no room to load */
-            bucket[i] = NULL;
-            keys[i] = (struct key){0, 1};
+    batch_take(v, text, from, ends, pieces, &b, &sum);
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.size[i] > CACHE_SHORT ||
+            (size_t)(end - b.at[i]) < sizeof *b.keys) { /* no room to load */
+            b.bucket[i] = NULL;
+            b.keys[i] = (struct key){0, 1};
             continue;
         }
-        keys[i] = key_load(text + start, len);
-        bucket[i] = key_bucket(&r->cache, keys[i]);
-        __builtin_prefetch(bucket[i]);
+        b.keys[i] = key_load(b.at[i], b.size[i]);
+        b.bucket[i] = key_bucket(&r->cache, b.keys[i]);
+        __builtin_prefetch(b.bucket[i]);
     }
-    for (size_t i = 0; i < pieces; i++) {
-        unsigned known = bucket_find(bucket[i] ? bucket[i] : &nowhere, keys[i]);
+    for (size_t i = 0; i < b.n; i++) {
+        unsigned known = bucket_find(b.bucket[i] ? b.bucket[i] : &nowhere, b.keys[i]);
         sum += known;
         missing[nmissing] = (uint8_t)i;
         nmissing += known == 0;
     }
-    struct waiting w;
     w.n = 0;
-    for (size_t k = 0; k < nmissing; k++) {
-        size_t i = missing[k], at = i ? ends[i - 1] : from;
-        PAUCIS_TRY(count_missing(r, v, text + at, ends[i] - at, i, bucket[i], keys[i], &w, &sum));
-    }
+    for (size_t k = 0; k < nmissing; k++) PAUCIS_TRY(count_missing(r, v, &b, missing[k], &w, &sum));
     count_waiting(v, &w);
     for (size_t k = 0; k < w.n; k++) {
         size_t i = w.index[k];
-        if (!bucket_find(bucket[i], keys[i])) bucket_add(bucket[i], keys[i], w.count[k]);
+        if (!bucket_find(b.bucket[i], b.keys[i])) bucket_add(b.bucket[i], b.keys[i], w.count[k]);
         sum += w.count[k];
     }
     *count += sum;
@@ -176,7 +198,7 @@ static paucis_err kernel_count(struct token_run *r, const struct vocab *v, const
     PAUCIS_TRY(paucis__cache_ready(r, v, n));
     while (at < n) {
         size_t from = at, pieces = window_split(v->split, text, n, &at, ends, BATCH);
-        PAUCIS_TRY(count_batch(r, v, text, n, from, ends, pieces, count));
+        PAUCIS_TRY(count_batch(r, v, text, text + n, from, ends, pieces, count));
     }
     return PAUCIS_OK;
 }

@@ -13,20 +13,8 @@ static inline __m256i eight(const int32_t *p) {
 static inline struct lanes lanes_load(const int32_t *p) {
     return (struct lanes){eight(p), eight(p + 8)};
 }
-static inline void lanes_store(int32_t *p, struct lanes l) {
-    _mm256_storeu_si256((__m256i *)(void *)p, l.a);
-    _mm256_storeu_si256((__m256i *)(void *)(p + 8), l.b);
-}
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     return (struct lanes){_mm256_min_epi32(a.a, b.a), _mm256_min_epi32(a.b, b.b)};
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    __m256i v = _mm256_set1_epi32(x), m = _mm256_set1_epi32((int)where);
-    __m256i high = _mm256_srli_epi32(m, 8);
-    l.a = _mm256_blendv_epi8(l.a, v, _mm256_cmpeq_epi32(_mm256_and_si256(m, bit), bit));
-    l.b = _mm256_blendv_epi8(l.b, v, _mm256_cmpeq_epi32(_mm256_and_si256(high, bit), bit));
-    return l;
 }
 static inline int32_t lanes_min(struct lanes l) {
     __m256i v = _mm256_min_epi32(l.a, l.b);

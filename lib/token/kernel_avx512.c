@@ -10,12 +10,8 @@ struct lanes {
 static inline struct lanes lanes_load(const int32_t *p) {
     return (struct lanes){_mm512_loadu_si512(p)};
 }
-static inline void lanes_store(int32_t *p, struct lanes l) { _mm512_storeu_si512(p, l.v); }
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     return (struct lanes){_mm512_min_epi32(a.v, b.v)};
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    return (struct lanes){_mm512_mask_set1_epi32(l.v, (__mmask16)where, x)};
 }
 static inline int32_t lanes_min(struct lanes l) { return _mm512_reduce_min_epi32(l.v); }
 static inline uint32_t lanes_find(struct lanes l, int32_t x) {

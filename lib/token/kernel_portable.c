@@ -12,14 +12,9 @@ static inline struct lanes lanes_load(const int32_t *p) {
     memcpy(&l, p, sizeof l);
     return l;
 }
-static inline void lanes_store(int32_t *p, struct lanes l) { memcpy(p, &l, sizeof l); }
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     for (size_t i = 0; i < 16; i++) a.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
     return a;
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    for (; where; where &= where - 1) l.v[__builtin_ctz(where)] = x;
-    return l;
 }
 static inline int32_t lanes_min(struct lanes l) {
     int32_t low = l.v[0];
