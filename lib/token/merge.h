@@ -177,12 +177,17 @@ static inline unsigned merge_three(const struct vocab *v, const uint8_t *p) {
     return 3 - (unsigned)any - (unsigned)(ask_answer(v, &a) != NO_MERGE);
 }
 
-/* How many tokens each of k short texts has, k <= SHORTS. LANES bytes may be read of each. */
+/* How many tokens each of k texts of up to 64 bytes has, k <= SHORTS. If they are short, LANES
+ * bytes may be read of each. */
 static inline void merge_side(const struct vocab *v, const uint8_t *const *text,
-                              const uint8_t *size, unsigned k, uint8_t *count) {
+                              const uint8_t *size, unsigned k, uint8_t *count, bool some) {
     struct word w[SHORTS];
-    for (unsigned i = 0; i < k; i++) short_begin(v, &w[i], text[i], size[i]);
-    words_merge(v, w, k, true);
+    for (unsigned i = 0; i < k; i++)
+        if (some)
+            short_begin(v, &w[i], text[i], size[i]);
+        else
+            word_begin(v, &w[i], text[i], size[i]);
+    words_merge(v, w, k, some);
     for (unsigned i = 0; i < k; i++) count[i] = (uint8_t)__builtin_popcountll(w[i].parts);
 }
 

