@@ -112,7 +112,7 @@ static bool price_read(struct settings *s, const char *text) {
     return !text || price_find(text, &s->opts.price, &s->price);
 }
 
-/* A name of the library's table, else a file. */
+/* A name of the library's table, an estimate with a factor, else a file. */
 bool tokenizer_find(const char *name, paucis_tokenizer **out) {
     paucis_tokenizer *t = *out = NULL;
     paucis_error e = {PAUCIS_OK, "", 0};
@@ -120,6 +120,7 @@ bool tokenizer_find(const char *name, paucis_tokenizer **out) {
     bool known = false;
     for (size_t i = 0; words_at(WORDS_TOKENIZER, i); i++)
         known = known || strcmp(words_at(WORDS_TOKENIZER, i), name) == 0;
+    known = known || strncmp(name, "estimate:", 9) == 0;
     if (known)
         paucis_tokenizer_open(&t, name, NULL, &e);
     else if (access(name, F_OK) != 0)

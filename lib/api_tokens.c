@@ -46,7 +46,9 @@ paucis_err paucis_tokenizer_open(paucis_tokenizer **out, const char *name,
                                  const paucis_alloc *alloc, paucis_error *e) {
     PAUCIS_TRY(tokenizer_new(out, alloc, e));
     if (name && paucis__token_named(*out, name)) return PAUCIS_OK;
-    return tokenizer_give_up(out, tokens_fail(e, PAUCIS_E_ARG, "unknown tokenizer"));
+    const char *why = name && strchr(name, ':') ? "not a factor from 0.1 to 10 behind 'estimate:'"
+                                                : "unknown tokenizer";
+    return tokenizer_give_up(out, tokens_fail(e, PAUCIS_E_ARG, why));
 }
 
 paucis_err paucis_tokenizer_read(paucis_tokenizer **out, const char *json, size_t n,
@@ -128,7 +130,7 @@ static paucis_err count_plain(struct count *c, struct span text, bool ids, uint6
     c->bytes_tokenized += text.len;
     if (c->tokenizer->kind == TOKEN_HEURISTIC) *tokens = (uint64_t)text.len * 2 / 7;
     if (c->tokenizer->kind == TOKEN_ESTIMATE)
-        *tokens = (paucis__estimate(c->kernel, text) + 500) / 1000;
+        *tokens = paucis__estimate(c->kernel, text, c->tokenizer->scale);
     if (c->tokenizer->kind != TOKEN_EXACT) return PAUCIS_OK;
     if (c->tokenizer->nfc && !paucis__is_nfc(text)) {
         err = paucis__nfc(mem, text, &normal);
@@ -177,7 +179,8 @@ paucis_err paucis_count_text(paucis_ctx *ctx, const char *text, size_t n, const 
 static paucis_err count_memo(struct count *c, struct span key, struct view *v, size_t part,
                              uint64_t *tokens) {
     struct memo_key k = {0, 0};
-    uint64_t vocab = c->tokenizer->vocab.key ? c->tokenizer->vocab.key : c->tokenizer->kind;
+    uint64_t vocab = c->tokenizer->vocab.key;
+    if (!vocab) vocab = (uint64_t)c->tokenizer->scale << 2 | c->tokenizer->kind;
     if (c->memo) {
         k = paucis__memo_key(c->memo, vocab * 2 + (v != NULL), key); /* quoted, or as it is */
         if (paucis__memo_find(c->memo, k, tokens)) return PAUCIS_OK;

@@ -1,8 +1,8 @@
 /* paucis doctor, why, report, off: looking at a proxy from outside. They read the record and ask
  * the network; nothing here shows a text of a conversation, because none is kept. */
+#include "late.h"
 #include "proxy.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -14,8 +14,8 @@
 
 static void add_versions(struct buf *b) {
     version_text(b, true);
-    buf_fmt(b, "libmicrohttpd: %s\nlibcurl: %s\nsqlite: %s\n", MHD_get_version(), curl_version(),
-            sqlite3_libversion());
+    buf_fmt(b, "libmicrohttpd: %s\nlibcurl: %s\nsqlite: %s\n", MHD_get_version(),
+            late_open() ? curl_version() : "none", sqlite3_libversion());
 }
 
 static void add_settings(struct buf *b, const struct config *c) {
@@ -57,6 +57,7 @@ int cmd_doctor(const struct args *a) {
     struct buf b = {0};
     struct config *c = config_read(a);
     if (!c) return EXIT_USAGE;
+    if (!late_open()) return config_free(c), EXIT_USAGE;
     curl_global_init(CURL_GLOBAL_DEFAULT);
     add_versions(&b);
     add_settings(&b, c);

@@ -2,9 +2,9 @@
  * under way to their end or to the end of patience, then the rest. SIGHUP reads the
  * configuration again. */
 #include "conns.h"
+#include "late.h"
 #include "proxy.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
 #include <microhttpd.h>
@@ -57,10 +57,10 @@ static void free_all(struct serve *s) {
 }
 
 struct serve *serve_start(struct config *c) {
-    struct serve *s = calloc(1, sizeof *s);
+    struct serve *s = late_open() ? calloc(1, sizeof *s) : NULL;
+    if (!s) return config_free(c), NULL;
     use_limits();
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (!s) return config_free(c), NULL;
     atomic_store(&s->config, c);
     atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
     s->ledger = ledger_new();

@@ -8,9 +8,9 @@
  * An xfer is in the loop's hands from loop_watch to POST_GONE, and notes are read only between
  * two rounds of events: so an event never meets an xfer that has been let go. */
 #include "conns.h"
+#include "late.h"
 #include "proxy.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

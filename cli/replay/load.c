@@ -366,12 +366,21 @@ static void read_log_facts(struct trace *t, const struct jdoc *d) {
         if (turn < t->nturns && t->msgs[t->turns[turn]].element == k + 1 && j_number(d, i, &v))
             t->when[turn] = v;
     }
-    for (size_t i = billed + 1; billed && i < d->node[billed].end; i = d->node[i].end) {
+    if (billed) t->input = arena_get(&t->arena, (t->nturns + 1) * sizeof *t->input);
+    turn = k = 0;
+    for (size_t i = billed + 1; billed && i < d->node[billed].end; i = d->node[i].end, k++) {
         if (d->node[i].kind != J_OBJECT) continue;
+        struct usage u = {0};
+        if (j_number(d, j_get(d, i, "fresh"), &v)) u.fresh = (uint64_t)v;
+        if (j_number(d, j_get(d, i, "written"), &v)) u.written = (uint64_t)v;
+        if (j_number(d, j_get(d, i, "read"), &v)) u.read = (uint64_t)v;
         t->has_billed = true;
-        if (j_number(d, j_get(d, i, "fresh"), &v)) t->billed.fresh += (uint64_t)v;
-        if (j_number(d, j_get(d, i, "written"), &v)) t->billed.written += (uint64_t)v;
-        if (j_number(d, j_get(d, i, "read"), &v)) t->billed.read += (uint64_t)v;
+        t->billed.fresh += u.fresh;
+        t->billed.written += u.written;
+        t->billed.read += u.read;
+        /* Of several requests in one turn the first has nothing but the messages before it. */
+        while (turn + 1 < t->nturns && t->msgs[t->turns[turn + 1]].element <= k) turn++;
+        if (turn < t->nturns && !t->input[turn]) t->input[turn] = u.fresh + u.written + u.read;
     }
 }
 

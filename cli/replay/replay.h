@@ -151,6 +151,7 @@ struct trace {
     double *when;        /* by turn: seconds, 0 = unknown; NULL = no time stamps at all */
     struct usage billed; /* of all requests, from a log */
     bool has_billed;
+    uint64_t *input;  /* by turn: all that was billed for its request, 0 = unknown; NULL = no log */
     uint64_t total;   /* tokens of all messages */
     uint64_t *before; /* by message: tokens of those in front of it */
 };
@@ -334,6 +335,21 @@ bool log_read(struct lines *lines, const char *first, size_t len, const char *na
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
+struct trace_row;
+
+/* ---- fit.c ---- */
+
+/* How the billed input of a session's requests follows what was counted: their covariance and the
+ * variance of the latter, each times the requests. */
+struct fit {
+    double xy, xx;
+    size_t requests, sessions;
+};
+
+struct fit fit_trace(const struct trace *t);
+struct fit fit_sum(const struct trace_row *rows, size_t n);
+double fit_factor(const struct fit *f); /* 0: not enough to say */
+
 struct trace_row { /* what is kept of a session */
     size_t order;
     char *id, *agent;
@@ -343,6 +359,7 @@ struct trace_row { /* what is kept of a session */
     bool *ran;               /* by policy */
     bool has_billed;
     struct usage billed; /* in all */
+    struct fit fit;
 };
 
 struct results {

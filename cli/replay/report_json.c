@@ -112,6 +112,13 @@ static void billed_json(struct buf *b, const struct results *r) {
             ",\"billed\":{\"sessions\":%zu,\"read\":%" PRIu64 ",\"written\":%" PRIu64
             ",\"uncached\":%" PRIu64 "}",
             n, u.read, u.written, u.fresh);
+    struct fit fit = fit_sum(r->rows, r->nrows);
+    buf_fmt(b, ",\"calibration\":{\"sessions\":%zu,\"requests\":%zu,\"factor\":", fit.sessions,
+            fit.requests);
+    if (fit_factor(&fit) > 0)
+        buf_fmt(b, "%.3f}", fit_factor(&fit));
+    else
+        buf_str(b, "null}");
 }
 
 void report_json(struct buf *b, const struct results *r, enum detail detail) {

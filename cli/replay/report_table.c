@@ -142,6 +142,18 @@ static void billed_line(struct buf *b, const struct results *r, size_t k) {
             log.fresh, billed > 0 ? 100 * (predicted / billed - 1) : 0);
 }
 
+/* Tokens by another count than the provider's can be set right by a factor, in reports. */
+static void calibration_line(struct buf *b, const struct results *r) {
+    struct fit fit = fit_sum(r->rows, r->nrows);
+    double factor = fit_factor(&fit);
+    if (factor <= 0) return;
+    buf_fmt(b,
+            "Calibration: for each token by %s, %.3f were billed, by %zu requests of %zu sessions",
+            r->tokens, factor, fit.requests, fit.sessions);
+    if (strcmp(r->tokens, "estimate") == 0) buf_fmt(b, "; -t estimate:%.3f counts so", factor);
+    buf_str(b, "\n");
+}
+
 void report_table(struct buf *b, const struct results *r, bool more) {
     if (!r->nrows) {
         buf_str(b, "No session is long enough.\n");
@@ -155,6 +167,7 @@ void report_table(struct buf *b, const struct results *r, bool more) {
                 k ? "\n" : "", r->prices[k]->name, r->nrows, none->turns, none->needed,
                 none->cneeded, none->sneeded, none->nneeded);
         billed_line(b, r, k);
+        if (!k) calibration_line(b, r);
         buf_str(b, "\n");
         pooled_table(b, r, k, more);
         if (r->npolicies > 1) {

@@ -360,7 +360,8 @@ PAUCIS_API paucis_err paucis_check(paucis_ctx *ctx, const char *in, size_t n,
  * must outlive the calls that use it. */
 typedef struct paucis_tokenizer paucis_tokenizer;
 
-/* One of paucis_tokenizer_at by name. Errors: ARG, NOMEM. */
+/* One of paucis_tokenizer_at by name, or "estimate:FACTOR", the estimate times a factor from 0.1 to
+ * 10 that real usage has shown. Errors: ARG, NOMEM. */
 PAUCIS_API paucis_err paucis_tokenizer_open(paucis_tokenizer **out, const char *name,
                                             const paucis_alloc *alloc, paucis_error *e);
 /* A Hugging Face tokenizer.json, which is only read during the call. What cannot be reproduced

@@ -205,7 +205,8 @@ static size_t suspect16(const char *at) {
     bytes16 lf = (c1 == '\\') & (c == 'n'), lf1 = (c2 == '\\') & (c1 == 'n');
     bytes16 lf2 = (c3 == '\\') & (c2 == 'n');
     bytes16 lf4 = (load16(at - 5) == '\\') & (load16(at - 4) == 'n');
-    bytes16 noise = (c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '=') | (c == '\xe2');
+    bytes16 noise =
+        (c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '=') | (c == (signed char)'\xe2');
     bytes16 blank = (c2 <= ' ') | (c3 == '\\'); /* bytes of UTF-8 are negative */
     bytes16 found = ((c1 == ' ') & (c == ' ')) | (lf & ~lf2 & blank) | (lf & lf2 & lf4) |
                     (lf1 & noise) | ((c2 == '`') & (c1 == '`') & (c == '`'));

@@ -55,88 +55,170 @@ static inline void bucket_add(struct cache_bucket *b, struct key k, uint64_t cou
     b->word[0][1] = k.hi | count << (KEY_SHIFT + 4);
 }
 
-/* What a long piece is compared by: its bytes if they fit, else a keyed hash of 128 bits. */
-static inline size_t long_key(const struct cache *c, const uint8_t *p, size_t n,
-                              uint8_t key[CACHE_LONG]) {
-    size_t len = n <= CACHE_LONG ? n : sizeof(XXH128_hash_t);
+/* Where a long piece belongs, and what it is compared by: its bytes if they fit, else a keyed hash
+ * of 128 bits. */
+struct long_key {
+    struct cache_long *slot;
+    size_t len;
+    uint8_t bytes[CACHE_LONG];
+};
+
+static inline void long_key(const struct cache *c, const uint8_t *p, size_t n, struct long_key *k) {
+    k->len = n <= CACHE_LONG ? n : sizeof(XXH128_hash_t);
     if (n > CACHE_LONG) {
         XXH128_hash_t h = XXH3_128bits_withSeed(p, n, c->seed);
-        memcpy(key, &h, sizeof h);
+        memcpy(k->bytes, &h, sizeof h);
     } else {
-        memcpy(key, p, n);
+        memcpy(k->bytes, p, n);
     }
-    return len;
+    uint64_t h = hash_bytes(span_of((const char *)k->bytes, k->len), c->seed);
+    k->slot = &c->longs[h >> (66 - c->log)];
 }
 
-/* A piece that is not among the short ones of the cache. */
-static inline paucis_err count_piece(struct token_run *r, const struct vocab *v, const uint8_t *p,
-                                     size_t n, uint64_t *count) {
-    struct tokens out = {0};
-    uint8_t key[CACHE_LONG];
-    if (n <= CACHE_SHORT) {
-        PAUCIS_TRY(merge_piece(r, v, p, n, &out));
-        *count += out.count;
-        return PAUCIS_OK;
-    }
-    size_t len = long_key(&r->cache, p, n, key);
-    uint64_t h = hash_bytes(span_of((const char *)key, len), r->cache.seed);
-    struct cache_long *slot = &r->cache.longs[h >> (66 - r->cache.log)];
-    if (slot->len != n || memcmp(slot->key, key, len) != 0) {
-        PAUCIS_TRY(merge_piece(r, v, p, n, &out));
-        slot->len = n <= UINT32_MAX ? (uint32_t)n : 0;
-        slot->count = (uint32_t)out.count;
-        memcpy(slot->key, key, len);
-    }
-    *count += slot->len ? slot->count : out.count;
-    return PAUCIS_OK;
+/* How many tokens, 0 if the piece is not there. */
+static inline uint32_t long_find(const struct long_key *k, size_t n) {
+    return k->slot->len == n && memcmp(k->slot->key, k->bytes, k->len) == 0 ? k->slot->count : 0;
 }
 
-/* A piece whose key was not in its bucket, unless it has come since. */
-static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, const uint8_t *p,
-                                       size_t n, struct key k, struct cache_bucket *b,
-                                       uint64_t *count) {
-    uint64_t known = b ? bucket_find(b, k) : 0;
-    if (!known) {
-        PAUCIS_TRY(count_piece(r, v, p, n, &known));
-        if (b) bucket_add(b, k, known);
-    }
-    *count += known;
-    return PAUCIS_OK;
+static inline void long_add(const struct long_key *k, size_t n, uint64_t count) {
+    if (n > UINT32_MAX) return;
+    k->slot->len = (uint32_t)n;
+    k->slot->count = (uint32_t)count;
+    memcpy(k->slot->key, k->bytes, k->len);
 }
 
-/* The pieces of a text from `from` on that end at `ends`. */
-static inline paucis_err count_batch(struct token_run *r, const struct vocab *v,
-                                     const uint8_t *text, size_t n, size_t from, const size_t *ends,
-                                     size_t pieces, uint64_t *count) {
-    static const struct cache_bucket nowhere; /* empty: for pieces that are not short */
+/* Pieces that were not in the cache and wait to be merged side by side. */
+struct waiting {
+    const uint8_t *text[BATCH];
+    uint8_t size[BATCH], count[BATCH];
+    uint8_t index[BATCH]; /* in the batch */
+    size_t n;
+};
+
+static inline void count_waiting(const struct vocab *v, struct waiting *w, bool some) {
+    for (size_t i = 0; i < w->n; i += SHORTS) {
+        unsigned k = w->n - i < SHORTS ? (unsigned)(w->n - i) : SHORTS;
+        merge_side(v, w->text + i, w->size + i, k, w->count + i, some);
+    }
+}
+
+/* Pieces of a batch that are looked up. */
+struct batch {
+    const uint8_t *at[BATCH];
+    size_t size[BATCH], n;
     struct key keys[BATCH];
-    struct cache_bucket *bucket[BATCH];
-    uint8_t missing[BATCH];
-    size_t start = from, nmissing = 0;
-    uint64_t sum = 0;
+    struct cache_bucket *bucket[BATCH]; /* NULL: not among the short ones */
+};
+
+/* Takes the pieces of a text from `from` on that end at `ends`. Those of one or two bytes need no
+ * cache: how many tokens they are is added to *sum. */
+static inline void batch_take(const struct vocab *v, const uint8_t *text, size_t from,
+                              const size_t *ends, size_t pieces, struct batch *b, uint64_t *sum) {
+    size_t tiny = v->nwholes ? 0 : 2, start = from, n = 0;
+    uint64_t total = 0;
     for (size_t i = 0; i < pieces; start = ends[i++]) {
         size_t len = ends[i] - start;
-        if (len > CACHE_SHORT ||
-            n - start < sizeof *keys) { /* no short piece, or no room to load */
-            bucket[i] = NULL;
-            keys[i] = (struct key){0, 1};
+        const uint8_t *p = text + start;
+        unsigned two = (len == 2) & (pair_bytes(&v->pairs, p[0], p[len - 1]) == NO_MERGE);
+        total += (1 + two) & (0 - (uint64_t)(len <= tiny));
+        b->at[n] = p;
+        b->size[n] = len;
+        n += len > tiny;
+    }
+    b->n = n;
+    *sum += total;
+}
+
+static inline void wait_for(struct waiting *w, const struct batch *b, size_t i) {
+    w->text[w->n] = b->at[i];
+    w->size[w->n] = (uint8_t)b->size[i];
+    w->index[w->n++] = (uint8_t)i;
+}
+
+/* Piece i of a batch, not in a bucket: counted, or left to wait with the short or the long ones. */
+static inline paucis_err count_missing(struct token_run *r, const struct vocab *v, struct batch *b,
+                                       size_t i, struct waiting w[2], uint64_t *count) {
+    const uint8_t *p = b->at[i];
+    size_t n = b->size[i];
+    struct tokens out = {0};
+    struct long_key k;
+    if (b->bucket[i] && !v->nwholes) {
+        if (n != 3) {
+            wait_for(&w[0], b, i);
+            return PAUCIS_OK;
+        }
+        out.count = merge_three(v, p);
+    } else {
+        if (n > CACHE_SHORT) {
+            long_key(&r->cache, p, n, &k);
+            out.count = long_find(&k, n);
+            if (!out.count && n <= MERGE_WORD && !v->nwholes) {
+                wait_for(&w[1], b, i);
+                return PAUCIS_OK;
+            }
+        }
+        if (!out.count) {
+            PAUCIS_TRY(merge_piece(r, v, p, n, &out));
+            if (n > CACHE_SHORT) long_add(&k, n, out.count);
+        }
+    }
+    if (b->bucket[i]) bucket_add(b->bucket[i], b->keys[i], out.count);
+    *count += out.count;
+    return PAUCIS_OK;
+}
+
+/* Counts those that wait, and keeps the counts. */
+static inline uint64_t count_waited(struct token_run *r, const struct vocab *v, struct batch *b,
+                                    struct waiting w[2]) {
+    uint64_t sum = 0;
+    struct long_key key;
+    count_waiting(v, &w[0], true);
+    count_waiting(v, &w[1], false);
+    for (size_t k = 0; k < w[0].n; k++) {
+        size_t i = w[0].index[k];
+        if (!bucket_find(b->bucket[i], b->keys[i]))
+            bucket_add(b->bucket[i], b->keys[i], w[0].count[k]);
+        sum += w[0].count[k];
+    }
+    for (size_t k = 0; k < w[1].n; k++) {
+        long_key(&r->cache, w[1].text[k], w[1].size[k], &key);
+        long_add(&key, w[1].size[k], w[1].count[k]);
+        sum += w[1].count[k];
+    }
+    return sum;
+}
+
+/* The pieces from `from` on that end at `ends`; the text ends at `end`. */
+static inline paucis_err count_batch(struct token_run *r, const struct vocab *v,
+                                     const uint8_t *text, const uint8_t *end, size_t from,
+                                     const size_t *ends, size_t pieces, uint64_t *count) {
+    static const struct cache_bucket nowhere; /* empty: for pieces that are not short */
+    struct batch b;
+    struct waiting w[2];
+    uint8_t missing[BATCH];
+    size_t nmissing = 0;
+    uint64_t sum = 0;
+    batch_take(v, text, from, ends, pieces, &b, &sum);
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.size[i] > CACHE_SHORT ||
+            (size_t)(end - b.at[i]) < sizeof *b.keys) { /* no room to load */
+            b.bucket[i] = NULL;
+            b.keys[i] = (struct key){0, 1};
             continue;
         }
-        keys[i] = key_load(text + start, len);
-        bucket[i] = key_bucket(&r->cache, keys[i]);
-        __builtin_prefetch(bucket[i]);
+        b.keys[i] = key_load(b.at[i], b.size[i]);
+        b.bucket[i] = key_bucket(&r->cache, b.keys[i]);
+        __builtin_prefetch(b.bucket[i]);
     }
-    for (size_t i = 0; i < pieces; i++) {
-        unsigned known = bucket_find(bucket[i] ? bucket[i] : &nowhere, keys[i]);
+    for (size_t i = 0; i < b.n; i++) {
+        unsigned known = bucket_find(b.bucket[i] ? b.bucket[i] : &nowhere, b.keys[i]);
         sum += known;
         missing[nmissing] = (uint8_t)i;
         nmissing += known == 0;
     }
-    for (size_t k = 0; k < nmissing; k++) {
-        size_t i = missing[k], at = i ? ends[i - 1] : from;
-        PAUCIS_TRY(count_missing(r, v, text + at, ends[i] - at, keys[i], bucket[i], &sum));
-    }
-    *count += sum;
+    w[0].n = w[1].n = 0;
+    for (size_t k = 0; k < nmissing; k++) PAUCIS_TRY(count_missing(r, v, &b, missing[k], w, &sum));
+    *count += sum + count_waited(r, v, &b, w);
     return PAUCIS_OK;
 }
 
@@ -146,7 +228,7 @@ static paucis_err kernel_count(struct token_run *r, const struct vocab *v, const
     PAUCIS_TRY(paucis__cache_ready(r, v, n));
     while (at < n) {
         size_t from = at, pieces = window_split(v->split, text, n, &at, ends, BATCH);
-        PAUCIS_TRY(count_batch(r, v, text, n, from, ends, pieces, count));
+        PAUCIS_TRY(count_batch(r, v, text, text + n, from, ends, pieces, count));
     }
     return PAUCIS_OK;
 }

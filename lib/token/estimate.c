@@ -17,7 +17,7 @@ static bool is_ascii(const uint8_t *p, size_t n) {
     return all < 0x80;
 }
 
-uint64_t paucis__estimate(const struct token_kernel *k, struct span text) {
+uint64_t paucis__estimate(const struct token_kernel *k, struct span text, uint32_t scale) {
     const uint8_t *p = (const uint8_t *)text.at;
     size_t ends[BATCH], at = 0, from = 0;
     uint64_t sum = 0;
@@ -33,7 +33,8 @@ uint64_t paucis__estimate(const struct token_kernel *k, struct span text) {
             sum += is_ascii(p + from, len) ? ASCII_PIECE : len * OTHER_BYTE;
         }
     }
-    return sum;
+    sum = sum / 1000 * scale + sum % 1000 * scale / 1000; /* thousandths of a token */
+    return (sum + 500) / 1000;
 }
 
 uint64_t paucis__estimate_upper(enum token_kind kind, uint64_t tokens) {

@@ -4,8 +4,8 @@
 
 #include "token/token.h"
 
-/* In thousandths of a token, so that sums of parts round once. */
-uint64_t paucis__estimate(const struct token_kernel *k, struct span text);
+/* `scale` is in thousandths. */
+uint64_t paucis__estimate(const struct token_kernel *k, struct span text, uint32_t scale);
 
 /* At most so many, in 95 of 100 cases. */
 uint64_t paucis__estimate_upper(enum token_kind kind, uint64_t tokens);

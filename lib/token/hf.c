@@ -42,6 +42,7 @@ struct reading {
     size_t nmerges;
     int32_t *byte_pairs;
     unsigned log; /* of the number of slots */
+    uint64_t *filter;
     struct token_run run;
 };
 
@@ -219,17 +220,19 @@ static paucis_err read_words(struct reading *r, size_t vocab) {
     return PAUCIS_OK;
 }
 
-/* The tables that the tokenizer keeps; slots first in one block with the pairs of bytes. */
+/* The tables that the tokenizer keeps; slots, filter and pairs of bytes are one block. */
 static paucis_err make_tables(struct reading *r, size_t merges) {
     struct paucis_tokenizer *t = r->t;
     for (r->log = 12; (size_t)1 << r->log < 2 * merges; r->log++) continue;
-    t->slots_size = (sizeof *t->slots << r->log) + 65536 * sizeof *r->byte_pairs;
+    size_t words = ((size_t)1 << r->log) + pair_filter_size(r->log);
+    t->slots_size = words * sizeof *t->slots + 65536 * sizeof *r->byte_pairs;
     t->slots = paucis__mem_resize(&t->mem, NULL, 0, t->slots_size);
     t->ids_size = ((size_t)r->nwords + 256) * sizeof *t->ids;
     t->ids = paucis__mem_resize(&t->mem, NULL, 0, t->ids_size);
     if (!t->slots || !t->ids) return no_memory(r);
-    memset(t->slots, 0, sizeof *t->slots << r->log);
-    r->byte_pairs = (int32_t *)(void *)(t->slots + ((size_t)1 << r->log));
+    memset(t->slots, 0, words * sizeof *t->slots);
+    r->filter = t->slots + ((size_t)1 << r->log);
+    r->byte_pairs = (int32_t *)(void *)(t->slots + words);
     for (size_t i = 0; i < 65536; i++) r->byte_pairs[i] = NO_MERGE;
     for (unsigned b = 0; b < 256; b++) {
         char c = (char)b;
@@ -239,7 +242,7 @@ static paucis_err make_tables(struct reading *r, size_t merges) {
         t->ids[b] = r->words[w].id;
         t->vocab.byte[b] = (uint8_t)b;
     }
-    t->vocab.pairs = (struct pair_table){t->slots, r->byte_pairs, r->log, 256};
+    t->vocab.pairs = (struct pair_table){t->slots, r->filter, r->byte_pairs, r->log, 256};
     return PAUCIS_OK;
 }
 
@@ -263,7 +266,7 @@ static paucis_err number_merges(struct reading *r) {
         uint32_t a = r->words[r->merges[i].left].token, b = r->words[r->merges[i].right].token;
         uint32_t w = r->words[r->merges[i].whole].token;
         if (a == NONE || b == NONE) continue;
-        uint64_t *slot = pair_slot(r->t->slots, r->log, a, b);
+        uint64_t *slot = pair_slot(r->t->slots, r->filter, r->log, a, b);
         if (*slot) return refuse(r, "a merge twice");
         *slot = pair_entry(a, b, w);
         if (a < 256 && b < 256) r->byte_pairs[a << 8 | b] = (int32_t)w;

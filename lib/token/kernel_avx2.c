@@ -13,20 +13,8 @@ static inline __m256i eight(const int32_t *p) {
 static inline struct lanes lanes_load(const int32_t *p) {
     return (struct lanes){eight(p), eight(p + 8)};
 }
-static inline void lanes_store(int32_t *p, struct lanes l) {
-    _mm256_storeu_si256((__m256i *)(void *)p, l.a);
-    _mm256_storeu_si256((__m256i *)(void *)(p + 8), l.b);
-}
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     return (struct lanes){_mm256_min_epi32(a.a, b.a), _mm256_min_epi32(a.b, b.b)};
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    __m256i v = _mm256_set1_epi32(x), m = _mm256_set1_epi32((int)where);
-    __m256i high = _mm256_srli_epi32(m, 8);
-    l.a = _mm256_blendv_epi8(l.a, v, _mm256_cmpeq_epi32(_mm256_and_si256(m, bit), bit));
-    l.b = _mm256_blendv_epi8(l.b, v, _mm256_cmpeq_epi32(_mm256_and_si256(high, bit), bit));
-    return l;
 }
 static inline int32_t lanes_min(struct lanes l) {
     __m256i v = _mm256_min_epi32(l.a, l.b);
@@ -53,6 +41,17 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     __m256i bits = _mm256_set_epi64x((int64_t)mask, -1, (int64_t)mask, -1);
     unsigned same = two_find(line, key, bits) | two_find(line + 4, key, bits) << 4;
     return same & same >> 1 & 0x55;
+}
+
+static inline unsigned four_find(const uint64_t *line, __m256i key) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)line);
+    __m256i same = _mm256_cmpeq_epi64(_mm256_srli_epi64(v, PAIR_BITS), key);
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same));
+}
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    __m256i k = _mm256_set1_epi64x((int64_t)key);
+    unsigned same = four_find(line, k) | four_find(line + 4, k) << 4;
+    return same ? line[__builtin_ctz(same)] : 0;
 }
 
 #include "token/count.h"

@@ -10,12 +10,8 @@ struct lanes {
 static inline struct lanes lanes_load(const int32_t *p) {
     return (struct lanes){_mm512_loadu_si512(p)};
 }
-static inline void lanes_store(int32_t *p, struct lanes l) { _mm512_storeu_si512(p, l.v); }
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     return (struct lanes){_mm512_min_epi32(a.v, b.v)};
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    return (struct lanes){_mm512_mask_set1_epi32(l.v, (__mmask16)where, x)};
 }
 static inline int32_t lanes_min(struct lanes l) { return _mm512_reduce_min_epi32(l.v); }
 static inline uint32_t lanes_find(struct lanes l, int32_t x) {
@@ -27,6 +23,14 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     __m512i bits = _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)mask, -1));
     unsigned other = _mm512_test_epi64_mask(_mm512_xor_si512(_mm512_loadu_si512(line), key), bits);
     return ~(other | other >> 1) & 0x55;
+}
+
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    __m512i v = _mm512_loadu_si512(line);
+    __mmask8 same =
+        _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(v, PAIR_BITS), _mm512_set1_epi64((int64_t)key));
+    return (uint64_t)_mm_cvtsi128_si64(
+        _mm512_castsi512_si128(_mm512_maskz_compress_epi64(same, v)));
 }
 
 #include "token/count.h"

@@ -11,20 +11,9 @@ struct lanes {
 static inline struct lanes lanes_load(const int32_t *p) {
     return (struct lanes){{vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)}};
 }
-static inline void lanes_store(int32_t *p, struct lanes l) {
-    for (unsigned k = 0; k < 4; k++) vst1q_s32(p + 4 * k, l.v[k]);
-}
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     for (unsigned k = 0; k < 4; k++) a.v[k] = vminq_s32(a.v[k], b.v[k]);
     return a;
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    const uint32x4_t bit = {1, 2, 4, 8};
-    for (unsigned k = 0; k < 4; k++) {
-        uint32x4_t here = vtstq_u32(vdupq_n_u32(where >> 4 * k), bit);
-        l.v[k] = vbslq_s32(here, vdupq_n_s32(x), l.v[k]);
-    }
-    return l;
 }
 static inline int32_t lanes_min(struct lanes l) {
     return vminvq_s32(vminq_s32(vminq_s32(l.v[0], l.v[1]), vminq_s32(l.v[2], l.v[3])));
@@ -42,6 +31,12 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     for (unsigned i = 0; i < 8; i += 2)
         same |= (unsigned)(((line[i] ^ lo) | ((line[i + 1] ^ hi) & mask)) == 0) << i;
     return same;
+}
+
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    for (unsigned i = 0; i < PAIR_LINE && line[i]; i++)
+        if (line[i] >> PAIR_BITS == key) return line[i];
+    return 0;
 }
 
 #include "token/count.h"

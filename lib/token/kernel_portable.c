@@ -12,14 +12,9 @@ static inline struct lanes lanes_load(const int32_t *p) {
     memcpy(&l, p, sizeof l);
     return l;
 }
-static inline void lanes_store(int32_t *p, struct lanes l) { memcpy(p, &l, sizeof l); }
 static inline struct lanes lanes_less(struct lanes a, struct lanes b) {
     for (size_t i = 0; i < 16; i++) a.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
     return a;
-}
-static inline struct lanes lanes_put(struct lanes l, uint32_t where, int32_t x) {
-    for (; where; where &= where - 1) l.v[__builtin_ctz(where)] = x;
-    return l;
 }
 static inline int32_t lanes_min(struct lanes l) {
     int32_t low = l.v[0];
@@ -37,6 +32,12 @@ static inline unsigned line_find(const uint64_t *line, uint64_t lo, uint64_t hi,
     for (unsigned i = 0; i < 8; i += 2)
         same |= (unsigned)(((line[i] ^ lo) | ((line[i + 1] ^ hi) & mask)) == 0) << i;
     return same;
+}
+
+static inline uint64_t pair_look(const uint64_t *line, uint64_t key) {
+    for (unsigned i = 0; i < PAIR_LINE && line[i]; i++)
+        if (line[i] >> PAIR_BITS == key) return line[i];
+    return 0;
 }
 
 #include "token/count.h"

@@ -76,6 +76,8 @@ struct paucis_tokenizer {
     enum token_kind kind;
     struct vocab vocab; /* TOKEN_EXACT only */
     bool nfc;           /* text is normalised first */
+    uint32_t scale;     /* TOKEN_ESTIMATE: a factor found from real usage, in thousandths */
+    char label[24];     /* the name with that factor */
     uint64_t *slots;    /* its own tables, where it has any */
     uint32_t *ids;
     size_t slots_size, ids_size; /* in bytes */
@@ -84,7 +86,7 @@ struct paucis_tokenizer {
 
 /* The vocabularies that are linked in; NULL past the end. */
 const paucis_info *paucis__token_name(size_t i);
-/* Fills a tokenizer by its name; false if it is unknown. */
+/* Fills a tokenizer by its name, or "estimate:FACTOR"; false if it is unknown. */
 bool paucis__token_named(struct paucis_tokenizer *t, const char *name);
 
 /* ---- kernels -------------------------------------------------------------------------------- */

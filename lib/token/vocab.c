@@ -35,10 +35,36 @@ static const struct token_row {
 
 const paucis_info *paucis__token_name(size_t i) { return i < ROWS ? &rows[i].info : NULL; }
 
+/* A decimal number from 0.1 to 10 in thousandths, at most three digits behind the point; 0: none.
+ * Not strtod, which asks the locale. */
+static uint32_t factor_read(const char *s) {
+    uint32_t x = 0, unit = 1000;
+    size_t digits = 0;
+    for (; *s >= '0' && *s <= '9' && digits < 3; s++, digits++) x = x * 10 + (uint32_t)(*s - '0');
+    x *= unit;
+    if (digits && *s == '.')
+        for (s++; *s >= '0' && *s <= '9' && unit > 1; s++) x += (uint32_t)(*s - '0') * (unit /= 10);
+    return digits && !*s && x >= 100 && x <= 10000 ? x : 0;
+}
+
+/* "estimate:1.18" is the estimate times 1.18. */
+static bool estimate_named(struct paucis_tokenizer *t, const char *name) {
+    static const char base[] = "estimate:";
+    uint32_t factor =
+        strncmp(name, base, sizeof base - 1) ? 0 : factor_read(name + sizeof base - 1);
+    if (!factor || strlen(name) >= sizeof t->label) return false;
+    paucis__token_named(t, "estimate");
+    t->scale = factor;
+    memcpy(t->label, name, strlen(name) + 1);
+    t->name = t->label;
+    return true;
+}
+
 bool paucis__token_named(struct paucis_tokenizer *t, const char *name) {
     for (size_t i = 0; i < ROWS; i++) {
         if (strcmp(rows[i].name, name) != 0) continue;
         t->name = rows[i].name;
+        t->scale = 1000;
         t->kind = rows[i].kind;
         t->vocab.split = &paucis__splits[rows[i].split];
         if (rows[i].pairs) {
@@ -48,7 +74,7 @@ bool paucis__token_named(struct paucis_tokenizer *t, const char *name) {
         pair_byte_order(t->vocab.byte);
         return true;
     }
-    return false;
+    return estimate_named(t, name);
 }
 
 int paucis__whole_order(struct span a, struct span b) {

@@ -32,6 +32,20 @@ a, b = (json.loads(line) for line in open("out"))
 assert a["tokens"] == b["tokens"] and a["bytes_tokenized"] > 0 and b["bytes_tokenized"] == 0
 PY
 
+expect 0 "estimate" run count -t estimate --json body.json
+cp out plain
+expect 0 "estimate with a factor" run count -t estimate:1.5 --json body.json
+json out "o['tokenizer'] == 'estimate:1.5' and not o['exact']" "the factor is named"
+python3 - <<'PY' || fail "the factor counts"
+import json
+a, b = (json.load(open(name)) for name in ("plain", "out"))
+texts = sum(m["tokens"] for m in a["messages"])
+assert a["tokens"] < b["tokens"] <= a["tokens"] + texts * 0.55 + 8
+PY
+for factor in 0.05 11 x 1.2345 "" 1,5; do
+    expect 2 "the factor '$factor'" run count -t "estimate:$factor" body.json
+    says "not a factor" err "the factor '$factor'"
+done
 expect 2 "ids of an estimate" run count --text --ids text
 expect 2 "ids of a body" run count --ids body.json
 expect 2 "an unknown tokenizer" run count -t o200k body.json

@@ -269,6 +269,40 @@ def codex_log():
     return lines
 
 
+def billed_log(turns, fixed, factor):
+    """A session whose requests were billed by another count, behind a prefix that the log lacks."""
+    lines, counted = [{"type": "summary", "summary": "s", "leafUuid": "u"}], tokens("user", ("text", "go"))
+
+    def add(kind, content, **more):
+        lines.append({"type": kind, "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "isSidechain": False,
+                      "message": {"role": kind, "content": content, **more}})
+
+    add("user", "go")
+    for i in range(turns):
+        usage = {"input_tokens": 1, "cache_creation_input_tokens": 2,
+                 "cache_read_input_tokens": fixed + round(factor * counted) - 3}
+        add("assistant", [{"type": "tool_use", "id": f"t{i}", "name": "run", "input": {"n": 1}}], id=f"m{i}",
+            usage=usage)
+        add("user", [{"type": "tool_result", "tool_use_id": f"t{i}", "content": "r" * (100 + 40 * i)}])
+        counted += tokens("assistant", ("call", '{"n": 1}')) + tokens("tool", ("result", "r" * (100 + 40 * i)))
+    return lines
+
+
+def check_calibration():
+    for turns, want in ((30, 1.25), (10, None)):
+        file = WORK / "billed.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in billed_log(turns, 5000, 1.25)))
+        run = subprocess.run([PAUCIS, "replay", "--json", "--min-messages", "0", "--policy", "none", file],
+                             capture_output=True, check=False)
+        expect(run.returncode == 0, "calibration: exit", run.returncode, run.stderr[:300])
+        found = json.loads(run.stdout)["calibration"]
+        expect(found["sessions"] == 1 and found["requests"] == turns, "calibration", found)
+        expect(found["factor"] == want or abs(found["factor"] - want) < 0.002, "calibration: factor", found)
+    table = subprocess.run([PAUCIS, "replay", "-t", "estimate", "--min-messages", "0", "--policy", "none", file],
+                           capture_output=True, check=False)
+    expect(b"Calibration" not in table.stdout, "too few requests for a factor", table.stdout)
+
+
 def check_logs():
     home = WORK / "home"
     for path, lines in (("claude/projects/p/s.jsonl", claude_log()), ("codex/sessions/2026/r.jsonl", codex_log())):
@@ -347,6 +381,6 @@ def check_reports():
 
 
 for check in (check_bills, check_cuts, check_lookback, check_evidence, check_lines, check_policies, check_agreement,
-              check_formats, check_logs, check_options, check_reports):
+              check_formats, check_logs, check_calibration, check_options, check_reports):
     check()
 finish("replay")

@@ -51,10 +51,10 @@ def bare(path):
     return json.dumps(data)
 
 
-def ours(command, tokenizer, kernel, lines):
-    args = [command, "count", "--text", "--jsonl", "--json", "--ids", "-t", tokenizer, "-O", f"kernel={kernel}"]
+def ours(command, tokenizer, kernel, lines, *more):
+    args = [command, "count", "--text", "--jsonl", "--json", "-t", tokenizer, "-O", f"kernel={kernel}", *more]
     out = subprocess.run(args, input=lines, stdout=subprocess.PIPE, check=True).stdout
-    return [json.loads(line)["ids"] for line in out.splitlines()]
+    return [json.loads(line) for line in out.splitlines()]
 
 
 def main():
@@ -73,11 +73,12 @@ def main():
             lines = b"".join(json.dumps(text).encode() + b"\n" for text in batch)
             want = encode(batch)
             for kernel in kernels:
-                got = ours(command, name, kernel, lines)
-                bad = [i for i in range(len(batch)) if got[i] != list(want[i])]
+                got = [line["ids"] for line in ours(command, name, kernel, lines, "--ids")]
+                counts = [line["tokens"] for line in ours(command, name, kernel, lines)]
+                bad = [i for i, ids in enumerate(want) if got[i] != list(ids) or counts[i] != len(ids)]
                 wrong += len(bad)
                 for i in bad[:3]:
-                    print(f"{name}, {kernel}: {batch[i]!r}\n  {got[i]}\n  {want[i]}")
+                    print(f"{name}, {kernel}: {batch[i]!r}\n  {counts[i]} {got[i]}\n  {list(want[i])}")
             done += len(batch)
         print(f"{name}: {done} texts, {len(kernels)} kernels, {wrong} differences so far", flush=True)
     return 1 if wrong else 0

@@ -14,6 +14,9 @@ BLANKS = [" ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", "\t\t", " \n", "\n ", "\
 SIGNS = list("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") + (
     "// /* */ 's 'S 'll 'LL 're 'ſ ' '' -- ... == /\n /\n/ \0 \x7f \x1c".split(" ")
 )
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+BASE64 = LETTERS + LETTERS.upper() + "0123456789+/"
+LONG_WORDS = "internationalization responsibility configuration implementation ing er tion the".split()
 
 
 def point(rng):
@@ -21,8 +24,29 @@ def point(rng):
     return "?" if 0xD800 <= value < 0xE000 else chr(value)
 
 
+def long_piece(rng):
+    """Longer than the window in which short pieces are merged."""
+    size = rng.randrange(60, 700)
+    kind = rng.randrange(4)
+    if kind == 0:
+        return "".join(rng.choice(LETTERS) for _ in range(size))
+    if kind == 1:
+        return "".join(rng.choice(LONG_WORDS) for _ in range(size // 8))
+    if kind == 2:
+        return "".join(rng.choice("-=*#~_") * rng.randrange(1, 130) for _ in range(size // 60))
+    return "".join(chr(rng.randrange(0x3041, 0x9FA5)) for _ in range(size // 3))
+
+
+def base64(rng):
+    return "".join(rng.choice(BASE64) for _ in range(rng.randrange(4, 200)))
+
+
 def piece(rng):
     kind = rng.random()
+    if kind < 0.01:
+        return long_piece(rng)
+    if kind < 0.02:
+        return base64(rng)
     if kind < 0.30:
         return rng.choice(WORDS)
     if kind < 0.55:

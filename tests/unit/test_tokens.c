@@ -215,21 +215,29 @@ static void split_agrees(void) {
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
+static int32_t pair_at(const struct vocab *v, const uint32_t *token, size_t i, size_t n) {
+    return i + 1 < n ? pair_merge(&v->pairs, token[i], token[i + 1]) : NO_MERGE;
+}
+
 /* The obvious way: look at all pairs, merge the first with the lowest number. */
 static size_t merge_plainly(const struct vocab *v, const uint8_t *p, size_t n, uint32_t *out) {
+    int32_t *pair = must_malloc(n * sizeof *pair);
     for (size_t i = 0; i < n; i++) out[i] = v->byte[p[i]];
+    for (size_t i = 0; i < n; i++) pair[i] = pair_at(v, out, i, n);
     for (;;) {
-        int32_t best = NO_MERGE;
         size_t at = 0;
-        for (size_t i = 0; i + 1 < n; i++) {
-            int32_t x = pair_merge(&v->pairs, out[i], out[i + 1]);
-            if (x < best) best = x, at = i;
-        }
-        if (best == NO_MERGE) return n;
-        out[at] = (uint32_t)best;
+        for (size_t i = 1; i < n; i++)
+            if (pair[i] < pair[at]) at = i;
+        if (pair[at] == NO_MERGE) break;
+        out[at] = (uint32_t)pair[at];
         n--;
         memmove(out + at + 1, out + at + 2, (n - at - 1) * sizeof *out);
+        memmove(pair + at + 1, pair + at + 2, (n - at - 1) * sizeof *pair);
+        pair[at] = pair_at(v, out, at, n);
+        if (at) pair[at - 1] = pair_at(v, out, at - 1, n);
     }
+    free(pair);
+    return n;
 }
 
 static void check_merge(const struct vocab *v, const uint8_t *p, size_t n, uint32_t *want) {
@@ -254,7 +262,8 @@ static void merging_agrees(void) {
                                           " \n",
                                           "\xe2\x94\x80",
                                           "\xe3\x81\x82\xe4\xb8\x80",
-                                          "etaoin shr"};
+                                          "etaoin shr",
+                                          "aaaaaaaaaa-"};
     const char *names[] = {"o200k_base", "cl100k_base"};
     uint8_t text[2000];
     uint32_t want[2000];
@@ -271,6 +280,71 @@ static void merging_agrees(void) {
         if (i % 5 == 0) text[random_below(&seed, n)] = (uint8_t)random_next(&seed);
         TEST_NOTE("round %zu, %zu bytes", i, n);
         check_merge(&t.vocab, text, n, want);
+    }
+}
+
+/* Runs make the longest tokens, so that windows meet last of all; the text has several of the
+ * larger ones. */
+static void long_runs_agree(void) {
+    static const char signs[] = "-=*#~_./a ";
+    static const size_t longest[] = {3, 40, 130, 600, 5000};
+    const char *names[] = {"o200k_base", "cl100k_base"};
+    size_t rounds = test_is_long() ? 150 : test_is_sanitized() ? 2 : 10, most = 15000;
+    uint8_t *text = must_malloc(most);
+    uint32_t *want = must_malloc(most * sizeof *want);
+    uint64_t seed = 23;
+    for (size_t i = 0; i < rounds; i++) {
+        struct paucis_tokenizer t = {0};
+        size_t n = most / 3 + random_below(&seed, most - most / 3);
+        paucis__token_named(&t, names[i & 1]);
+        for (size_t k = 0, left = 0, sign = 0; k < n; k++, left--) {
+            if (!left) {
+                left = 1 + random_below(&seed, longest[i % 5]);
+                sign = random_below(&seed, sizeof signs - 1);
+            }
+            text[k] = (uint8_t)signs[sign];
+        }
+        TEST_NOTE("round %zu, %zu bytes", i, n);
+        check_merge(&t.vocab, text, n, want);
+    }
+    free(text);
+    free(want);
+}
+
+/* Counting merges short pieces side by side, unlike `piece`; so it is compared by itself. */
+static void counting_agrees(void) {
+    static const char *const letters[] = {
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "etaoin shr", "=- \n",
+        "\xe3\x81\x82\xe4\xb8\x80", "abcdefghijklmnopqrstuvwxyz  "};
+    const char *names[] = {"o200k_base", "cl100k_base"};
+    uint64_t seed = 17;
+    size_t rounds = test_is_long() ? 5000 : test_is_sanitized() ? 60 : 300;
+    for (size_t i = 0; i < rounds; i++) {
+        struct paucis_tokenizer t = {0};
+        struct bytes b = {must_malloc(5000), 1 + random_below(&seed, 5000)};
+        const char *set = letters[random_below(&seed, sizeof letters / sizeof *letters)];
+        uint32_t *room = must_malloc(b.len * sizeof *room);
+        uint64_t want = 0, got;
+        paucis__token_named(&t, names[i % 2]);
+        for (size_t k = 0; k < b.len; k++) b.at[k] = set[random_below(&seed, strlen(set))];
+        const uint8_t *p = (const uint8_t *)b.at, *end = p + b.len;
+        for (size_t n; p < end; p += n) {
+            n = paucis__split_one(t.vocab.split, p, end);
+            want += merge_plainly(&t.vocab, p, n, room);
+        }
+        for (const struct token_kernel *const *k = paucis__token_kernels; *k; k++) {
+            struct token_run r = {.mem = &mem};
+            if (!(*k)->usable()) continue;
+            TEST_NOTE("round %zu, %s", i, (*k)->name);
+            for (int again = 0; again < 2; again++) {
+                got = 0;
+                CHECK_EQ((*k)->count(&r, &t.vocab, (uint8_t *)b.at, b.len, &got), PAUCIS_OK);
+                CHECK_EQ(got, want);
+            }
+            paucis__token_run_free(&r);
+        }
+        free(room);
+        bytes_free(&b);
     }
 }
 
@@ -331,6 +405,6 @@ static void nothing_held(void) { CHECK_EQ(mem.held, 0); }
 int main(void) {
     struct paucis_tokenizer t = {0};
     if (!paucis__token_named(&t, "o200k_base")) return TEST_SKIPPED;
-    return TEST_RUN(CASE(vectors), CASE(split_agrees), CASE(merging_agrees), CASE(any_bytes),
-                    CASE(huge_pieces), CASE(nothing_held));
+    return TEST_RUN(CASE(vectors), CASE(split_agrees), CASE(merging_agrees), CASE(long_runs_agree),
+                    CASE(counting_agrees), CASE(any_bytes), CASE(huge_pieces), CASE(nothing_held));
 }

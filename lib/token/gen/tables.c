@@ -148,27 +148,35 @@ static void print_byte_pairs(const struct pair_table *t) {
         printf("%s%ld,", i % 16 ? "" : "\n", (long)pair_merge(t, token[i >> 8], token[i & 255]));
 }
 
+static void print_words(const char *name, const char *what, const uint64_t *p, size_t n) {
+    printf("static _Alignas(64) const uint64_t %s_%s[%lu] = {", name, what, (unsigned long)n);
+    for (size_t i = 0; i < n; i++)
+        printf(p[i] ? "%s0x%llx," : "%s%llu,", i % 16 ? "" : "\n", (unsigned long long)p[i]);
+    printf("};\n");
+}
+
 static void make_pairs(const char *name, unsigned bits, const char *path) {
     FILE *f = fopen(path, "rb");
     unsigned log = bits + 1, have = 0; /* so that the table is at most half full */
     uint64_t *slots = calloc((size_t)1 << log, sizeof *slots), word = 0;
+    uint64_t *filter = calloc(pair_filter_size(log), sizeof *filter);
     uint32_t id = 256, left, right;
-    if (!f || !slots || bits > PAIR_BITS - 2) die("cannot read the pairs");
+    if (!f || !slots || !filter || bits > PAIR_BITS - 2) die("cannot read the pairs");
     while ((left = read_bits(f, bits, &word, &have)) != UINT32_MAX &&
            (right = read_bits(f, bits, &word, &have)) != UINT32_MAX) {
         if (left >= id || right >= id || id >> bits) die("a pair of later tokens");
-        *pair_slot(slots, log, left, right) = pair_entry(left, right, id);
+        *pair_slot(slots, filter, log, left, right) = pair_entry(left, right, id);
         id++;
     }
-    printf("static const uint64_t %s_pairs[%lu] = {", name, 1ul << log);
-    for (size_t i = 0; i < (size_t)1 << log; i++)
-        printf(slots[i] ? "%s0x%llx," : "%s%llu,", i % 16 ? "" : "\n",
-               (unsigned long long)slots[i]);
-    printf("};\nstatic const int32_t %s_bytes[65536] = {", name);
+    print_words(name, "pairs", slots, (size_t)1 << log);
+    print_words(name, "filter", filter, pair_filter_size(log));
+    printf("static const int32_t %s_bytes[65536] = {", name);
     print_byte_pairs(&(struct pair_table){.slots = slots, .log = log});
-    printf("};\nconst struct pair_table paucis__%s_pairs = {%s_pairs, %s_bytes, %u, %u};\n", name,
-           name, name, log, (unsigned)id);
+    printf(
+        "};\nconst struct pair_table paucis__%s_pairs = {%s_pairs, %s_filter, %s_bytes, %u, %u};\n",
+        name, name, name, name, log, (unsigned)id);
     free(slots);
+    free(filter);
     fclose(f);
 }
 
