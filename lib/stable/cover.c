@@ -70,8 +70,7 @@ paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
 /* A marker that names its own text, with room for a note: no body may become longer. */
 static bool is_place(const struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
-    bool marker = p->kind == PART_RESULT &&
-                  (p->form == FORM_SHORT || p->form == FORM_MARKER || p->form == FORM_CAPPED);
+    bool marker = p->form == FORM_SHORT || p->form == FORM_MARKER || p->form == FORM_CAPPED;
     return marker && p->handle.len && (part > f->roomy || p->now.len + COVER_NOTE < p->len);
 }
 
@@ -126,6 +125,36 @@ static struct span text_at(const struct fold *f, size_t place) {
     return place == f->index_part && now.at == f->index_text.at ? f->index_base : now;
 }
 
+/* Where in a marker another note may stand: at its end; in arguments, which are JSON, behind the
+ * note that names them. */
+static size_t note_end(const struct fold_part *p, struct span text) {
+    if (p->kind != PART_CALL) return text.len;
+    for (size_t i = 0; i + p->handle.len < text.len; i++)
+        if (!memcmp(text.at + i, p->handle.at, p->handle.len)) {
+            const char *end = memchr(text.at + i, ']', text.len - i);
+            return end ? (size_t)(end + 1 - text.at) : text.len;
+        }
+    return text.len;
+}
+
+/* The marker at this place names the index from now on. */
+static paucis_err put_note(struct fold *f, size_t place, struct span index) {
+    const struct fold_part *p = &f->parts.at[place];
+    struct span base = text_at(f, place);
+    size_t at = note_end(p, base);
+    const char *words = p->kind == PART_CALL ? "[left out so far: %i]" : "\n[left out so far: %i]";
+    struct span note = paucis__words(f->arena, words, index, 0, 0);
+    char *with = paucis__arena_alloc(f->arena, base.len + note.len);
+    if (!note.at || !with) return PAUCIS_E_NOMEM;
+    memcpy(with, base.at, at);
+    memcpy(with + at, note.at, note.len);
+    memcpy(with + at + note.len, base.at + at, base.len - at);
+    f->index_part = place;
+    f->index_base = base;
+    f->index_text = span_of(with, base.len + note.len);
+    return paucis__fold_take(f, place, p->form, f->index_text, p->reason);
+}
+
 paucis_err paucis__cover_cut(struct fold *f) {
     struct span text, name;
     if (!f->limits.handle || !f->missing.count) return PAUCIS_OK;
@@ -137,17 +166,7 @@ paucis_err paucis__cover_cut(struct fold *f) {
     if (!name.len) return PAUCIS_OK;
     f->indexes.at[f->indexes.count++] = text;
     f->index = name;
-    f->index_base = text_at(f, place);
-    struct span base = f->index_base;
-    struct span note = paucis__words(f->arena, "\n[left out so far: %i]", name, 0, 0);
-    char *with = paucis__arena_alloc(f->arena, base.len + note.len);
-    if (!note.at || !with) return PAUCIS_E_NOMEM;
-    memcpy(with, base.at, base.len);
-    memcpy(with + base.len, note.at, note.len);
-    f->index_part = place;
-    f->index_text = span_of(with, base.len + note.len);
-    const struct fold_part *p = &f->parts.at[place];
-    PAUCIS_TRY(paucis__fold_take(f, place, p->form, f->index_text, p->reason));
+    PAUCIS_TRY(put_note(f, place, name));
     f->missing.count = 0;
     return PAUCIS_OK;
 }
