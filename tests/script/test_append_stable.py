@@ -100,14 +100,14 @@ def place_of(run, body, message, **more):
     if message == 0:
         return 0
     _, edits = run.lib.plan(body, None, run.budget, {**run.options, **more}, run.format)
-    gone = [e["pos"] for e in edits if e["op"] == b"drop-message"]
+    gone = [(e["pos"], e["pos"] + e["len"]) for e in edits if e["op"] == b"drop-message"]
     at = min(p["pos"] for p in run.lib.read(body, run.format) if p["message"] >= message)
     whole = elements(body, run.format)
     start, count = body.index(whole[0]), 0
     for e in whole:
         if start + len(e) > at:
             break
-        count += not any(start <= g < start + len(e) for g in gone)
+        count += not any(start < to and start + len(e) > from_ for from_, to in gone)
         start += len(e) + 1
     return count
 
