@@ -39,8 +39,7 @@ static bool write_note(struct store *s, const char *name, const void *at, size_t
         enum store_err err = store_record_get(s, name, &b, &version);
         buf_free(&b);
         if (err && err != STORE_ABSENT) return false;
-        err = store_record_put(s, name, at, size, version);
-        if (err != STORE_CONFLICT) return !err;
+        if (!store_record_put(s, name, at, size, version)) return true;
     }
     return false;
 }

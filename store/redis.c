@@ -290,6 +290,8 @@ static enum store_err redis_put(struct store *s, const struct store_batch *b) {
     pthread_mutex_lock(&s->lock);
     char(*hex)[HASH_DIGITS + 1] = malloc((b->count + 1) * sizeof *hex);
     enum store_err err = hex ? put(s, b, hex) : store_fail(s, "out of memory");
+    /* A node that died between taking a text and handing it on: all may be put once more. */
+    if (hex && err == STORE_FAILED) err = put(s, b, hex);
     free(hex);
     pthread_mutex_unlock(&s->lock);
     return err;

@@ -362,20 +362,31 @@ bool link_run(struct link *l, struct call *calls, size_t n, char *why, size_t ca
     return true;
 }
 
+/* A master that has just taken over may have no replica yet: that is waited for like a fail-over. */
+static bool wait_for(struct link *l, struct node *n) {
+    int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
+    bool ok = false;
+    while (!ok && n->redis && now_ms() < end) {
+        redisReply *r = redisCommand(n->redis, "WAIT %ld %ld", l->wait, l->timeout_ms / 2);
+        ok = r && r->type == REDIS_REPLY_INTEGER && r->integer >= l->wait;
+        if (!r) drop(n);
+        if (r) freeReplyObject(r);
+    }
+    return ok;
+}
+
 bool link_wait(struct link *l, char *why, size_t cap) {
+    bool all = true;
     for (size_t i = 0; i < l->nnodes; i++) {
         struct node *n = &l->nodes[i];
         bool used = n->used;
         n->used = false;
-        if (!l->wait || !used || !n->redis) continue;
-        redisReply *r = redisCommand(n->redis, "WAIT %ld %ld", l->wait, l->timeout_ms / 2);
-        bool ok = r && r->type == REDIS_REPLY_INTEGER && r->integer >= l->wait;
-        if (!ok) say(why, cap, n, "fewer replicas than asked for have a copy");
-        if (!r) drop(n);
-        if (r) freeReplyObject(r);
-        if (!ok) return false;
+        if (!l->wait || !used) continue;
+        if (n->redis && wait_for(l, n)) continue;
+        say(why, cap, n, "fewer replicas than asked for have a copy");
+        all = false;
     }
-    return true;
+    return all;
 }
 
 size_t link_nodes(const struct link *l) { return l->nnodes; }

@@ -93,6 +93,7 @@ class Balancer:
             conf = f.read()
         conf = re.sub(r"server 127\.0\.0\.1:\d+ ", lambda m, it=iter(ports): f"server 127.0.0.1:{next(it)} ", conf)
         conf = conf.replace("listen 127.0.0.1:8480", f"listen 127.0.0.1:{self.port}")
+        conf = conf.replace("daemon off;", "daemon off; master_process off;")  # one process to end
         with open(self.dir + "/nginx.conf", "w") as f:
             f.write(conf)
         self.process = subprocess.Popen(["nginx", "-p", self.dir, "-e", "stderr", "-c", self.dir + "/nginx.conf"])
