@@ -51,7 +51,7 @@ static void layout(void) {
     AT(paucis_stats, tokenizer, 152), AT(paucis_stats, tokens_exact, 160);
     AT(paucis_stats, cuts, 168), AT(paucis_stats, cut_now, 176), AT(paucis_stats, render, 180);
     AT(paucis_stats, budget, 184);
-    CHECK_EQ(sizeof(paucis_stats), 192);
+    CHECK_EQ(sizeof(paucis_stats), 208);
     AT(paucis_edit, op, 0), AT(paucis_edit, strategy, 8), AT(paucis_edit, reason, 16);
     AT(paucis_edit, message, 24), AT(paucis_edit, part, 32), AT(paucis_edit, role, 40);
     AT(paucis_edit, kind, 48), AT(paucis_edit, pos, 56), AT(paucis_edit, len, 64);
