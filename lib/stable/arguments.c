@@ -160,12 +160,14 @@ static bool begins_word(struct span s, size_t i) {
 
 /* Does a word of the line begin with one of these? */
 static bool has_word(struct span s, const char *const *words) {
-    for (size_t i = 0; i < s.len; i++)
-        for (const char *const *w = words; *w && begins_word(s, i); w++) {
+    for (size_t i = 0; i < s.len; i++) {
+        if (!begins_word(s, i)) continue;
+        for (const char *const *w = words; *w; w++) {
             size_t k = 0;
             while ((*w)[k] && i + k < s.len && (s.at[i + k] | 0x20) == (*w)[k]) k++;
             if (!(*w)[k]) return true;
         }
+    }
     return false;
 }
 

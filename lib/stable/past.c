@@ -18,10 +18,11 @@ static XXH128_hash_t hash_node(XXH128_hash_t h, const struct json *j, size_t nod
 
 /* All that the fold reads of a part. Cache marks and spaces around it are not among that. */
 static XXH128_hash_t key_of(const struct fold *f, const struct view *v, size_t part,
-                            const struct fold_part *p) {
+                            unsigned flags) {
     const struct part *q = view_part(v, part);
-    uint32_t mate = p->kind == PART_RESULT ? p->mate : NO_INDEX; /* a call's may come later */
-    const uint32_t head[] = {p->message, p->role, p->kind, p->flags, mate, q->nslots};
+    uint32_t mate = q->kind == PART_RESULT ? q->mate : NO_INDEX; /* a call's may come later */
+    uint32_t role = view_message(v, q->message)->role;
+    const uint32_t head[] = {q->message, role, q->kind, flags, mate, q->nslots};
     XXH128_hash_t h = hash_on((XXH128_hash_t){f->forms.seed, 0}, head, sizeof head);
     h = hash_node(hash_node(h, v->j, q->id), v->j, q->name);
     for (size_t i = 0; i < q->nslots; i++) h = hash_node(h, v->j, v->slots.at[q->slot + i].node);
@@ -56,10 +57,9 @@ bool paucis__past_is_of(const struct fold *f, const struct stable *s, const stru
            XXH128_isEqual(f->past.settings, settings_of(f, s, v));
 }
 
-bool paucis__past_has(const struct fold *f, const struct view *v, size_t part,
-                      const struct fold_part *p) {
+bool paucis__past_has(const struct fold *f, const struct view *v, size_t part, unsigned flags) {
     return part < f->past.keys.count &&
-           XXH128_isEqual(f->past.keys.at[part], key_of(f, v, part, p));
+           XXH128_isEqual(f->past.keys.at[part], key_of(f, v, part, flags));
 }
 
 /* ---- what is kept -------------------------------------------------------------------------- */
@@ -70,10 +70,9 @@ void paucis__past_begin(struct fold *f, const struct stable *s, const struct vie
     f->past.settings = settings_of(f, s, v);
 }
 
-paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part,
-                            const struct fold_part *p) {
+paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part, unsigned flags) {
     if (!VEC_ROOM(f->mem, f->past.keys, 1)) return PAUCIS_E_NOMEM;
-    f->past.keys.at[f->past.keys.count++] = key_of(f, v, part, p);
+    f->past.keys.at[f->past.keys.count++] = key_of(f, v, part, flags);
     return PAUCIS_OK;
 }
 

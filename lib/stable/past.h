@@ -10,7 +10,6 @@
 #include "core/hash.h"
 
 struct fold;
-struct fold_part;
 struct stable;
 struct view;
 
@@ -27,11 +26,9 @@ bool paucis__past_is_of(const struct fold *f, const struct stable *s, const stru
 /* For a fold that begins. */
 void paucis__past_begin(struct fold *f, const struct stable *s, const struct view *v);
 
-/* Notes the next part; asks whether it is the one that was noted. */
-paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part,
-                            const struct fold_part *p);
-bool paucis__past_has(const struct fold *f, const struct view *v, size_t part,
-                      const struct fold_part *p);
+/* Notes the next part, with its flags in the fold; asks whether it is the one that was noted. */
+paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part, unsigned flags);
+bool paucis__past_has(const struct fold *f, const struct view *v, size_t part, unsigned flags);
 
 /* The bodies that the fold has seen are gone: what it has of them is from now on of this one. */
 paucis_err paucis__past_rebind(struct fold *f, struct view *v);

@@ -128,28 +128,31 @@ static bool is_droppable(const struct view *v, const struct message *m) {
     return step && !view_is_frozen(v, m) && !v->locked && !(m->flags & MESSAGE_TOP);
 }
 
-/* A part as the fold wants it, but for its strings. */
-static struct fold_part part_of(const struct view *v, size_t message, size_t part) {
-    const struct message *m = view_message(v, message);
+static unsigned flags_of(const struct view *v, size_t part) {
     const struct part *p = view_part(v, part);
+    const struct message *m = view_message(v, p->message);
+    unsigned flags = 0;
     bool more = p->kind != PART_THINKING || has_more_than_thinking(v, m);
-    struct fold_part new = {
-        .message = (uint32_t)message, .role = m->role, .kind = p->kind, .mate = p->mate};
-    if (is_open(v, m, p, more)) new.flags |= FOLD_OPEN;
-    if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED)) new.flags |= FOLD_BOUND;
-    if (is_droppable(v, m)) new.flags |= FOLD_DROPPABLE;
-    if (p->flags & PART_ERROR) new.flags |= FOLD_ERROR;
-    return new;
+    if (is_open(v, m, p, more)) flags |= FOLD_OPEN;
+    if (v->bound && p->kind == PART_THINKING && (p->flags & PART_SEALED)) flags |= FOLD_BOUND;
+    if (is_droppable(v, m)) flags |= FOLD_DROPPABLE;
+    if (p->flags & PART_ERROR) flags |= FOLD_ERROR;
+    return flags;
 }
 
-static paucis_err add_part(struct fold *f, struct view *v, size_t message, size_t part) {
+static paucis_err add_part(struct fold *f, struct view *v, size_t part) {
     const struct part *p = view_part(v, part);
-    struct fold_part new = part_of(v, message, part);
-    if (f->past.wanted) PAUCIS_TRY(paucis__past_add(f, v, part, &new));
-    new.id = paucis__view_string(v, p->id);
-    new.name = paucis__view_string(v, p->name);
+    const struct message *m = view_message(v, p->message);
+    struct fold_part new = {.message = p->message,
+                            .role = m->role,
+                            .kind = p->kind,
+                            .flags = (uint8_t)flags_of(v, part),
+                            .mate = p->mate,
+                            .id = paucis__view_string(v, p->id),
+                            .name = paucis__view_string(v, p->name)};
     if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
-    if (is_wanted(f, view_message(v, message), p)) PAUCIS_TRY(text_of(v, part, &new.text));
+    if (f->past.wanted) PAUCIS_TRY(paucis__past_add(f, v, part, new.flags));
+    if (is_wanted(f, m, p)) PAUCIS_TRY(text_of(v, part, &new.text));
     new.len = new.text.at ? new.text.len : length_of(v, part);
     return paucis__fold_add(f, &new);
 }
@@ -165,7 +168,7 @@ static paucis_err fold_view(struct fold *f, struct view *v, size_t from) {
     for (size_t i = from; i < v->from_body; i++) {
         const struct message *m = view_message(v, i);
         if (i > from && begins_reply(v, i)) PAUCIS_TRY(paucis__fold_request(f, false));
-        for (size_t p = m->part; p < m->part + m->nparts; p++) PAUCIS_TRY(add_part(f, v, i, p));
+        for (size_t p = m->part; p < m->part + m->nparts; p++) PAUCIS_TRY(add_part(f, v, p));
     }
     return paucis__fold_request(f, true);
 }
@@ -176,10 +179,8 @@ static bool continues_past(const struct fold *f, const struct view *v) {
     if (n > v->from_body || (n < v->from_body && !begins_reply(v, n))) return false;
     for (size_t i = 0; i < n; i++) {
         const struct message *m = view_message(v, i);
-        for (size_t end = m->part + m->nparts; part < end; part++) {
-            struct fold_part p = part_of(v, i, part);
-            if (!paucis__past_has(f, v, part, &p)) return false;
-        }
+        for (size_t end = m->part + m->nparts; part < end; part++)
+            if (!paucis__past_has(f, v, part, flags_of(v, part))) return false;
     }
     return part == f->parts.count;
 }
