@@ -362,7 +362,7 @@ bool link_run(struct link *l, struct call *calls, size_t n, char *why, size_t ca
     return true;
 }
 
-/* A master that has just taken over may have no replica yet: that is waited for like a fail-over. */
+/* A master that has just taken over may have no replica yet: waited for like a fail-over. */
 static bool wait_for(struct link *l, struct node *n) {
     int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
     bool ok = false;

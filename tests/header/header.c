@@ -15,7 +15,7 @@ PIN(paucis_error, 24);
 PIN(paucis_alloc, 16);
 PIN(paucis_kv, 16);
 PIN(paucis_opts, 120);
-PIN(paucis_stats, 184);
+PIN(paucis_stats, 200);
 PIN(paucis_edit, 104);
 PIN(paucis_break, 40);
 PIN(paucis_check_with, 32);

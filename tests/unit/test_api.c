@@ -50,7 +50,8 @@ static void layout(void) {
     AT(paucis_stats, elided_messages, 136), AT(paucis_stats, peak_alloc, 144);
     AT(paucis_stats, tokenizer, 152), AT(paucis_stats, tokens_exact, 160);
     AT(paucis_stats, cuts, 168), AT(paucis_stats, cut_now, 176), AT(paucis_stats, render, 180);
-    CHECK_EQ(sizeof(paucis_stats), 184);
+    AT(paucis_stats, recalls, 184), AT(paucis_stats, recalled_bytes, 192);
+    CHECK_EQ(sizeof(paucis_stats), 200);
     AT(paucis_edit, op, 0), AT(paucis_edit, strategy, 8), AT(paucis_edit, reason, 16);
     AT(paucis_edit, message, 24), AT(paucis_edit, part, 32), AT(paucis_edit, role, 40);
     AT(paucis_edit, kind, 48), AT(paucis_edit, pos, 56), AT(paucis_edit, len, 64);
