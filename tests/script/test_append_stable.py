@@ -100,8 +100,10 @@ def place_of(run, body, message, **more):
     if message == 0:
         return 0
     _, edits = run.lib.plan(body, None, run.budget, {**run.options, **more}, run.format)
-    gone = [e["pos"] for e in edits if e["op"] == b"drop-message"]
-    at = min(p["pos"] for p in run.lib.read(body, run.format) if p["message"] >= message)
+    gone = {e["message"] for e in edits if e["op"] == b"drop-message"}
+    parts = run.lib.read(body, run.format)
+    gone = [p["pos"] for p in parts if p["message"] in gone]  # a message may be several elements
+    at = min(p["pos"] for p in parts if p["message"] >= message)
     whole = elements(body, run.format)
     start, count = body.index(whole[0]), 0
     for e in whole:
