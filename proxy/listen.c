@@ -293,6 +293,14 @@ static void on_log(void *cls, const char *fmt, va_list ap) {
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
+/* New clients are turned away while draining. (To take the socket from libmicrohttpd instead may
+ * abort: its threads and the one that asks both take it out of the same epoll set.) */
+static enum MHD_Result admit(void *cls, const struct sockaddr *from, socklen_t len) {
+    const struct serve *s = cls;
+    (void)from, (void)len;
+    return atomic_load(&s->draining) ? MHD_NO : MHD_YES;
+}
+
 bool listen_start(struct serve *s) {
     const struct config *c = atomic_load(&s->config);
     struct sockaddr_storage where;
@@ -307,7 +315,7 @@ bool listen_start(struct serve *s) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = cores > 2 ? (unsigned)cores / 2 + 1 : 2;
     s->daemon = MHD_start_daemon(
-        how, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)s,
+        how, 0, admit, s, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)s,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where, MHD_OPTION_URI_LOG_CALLBACK, on_uri,
         (void *)s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)s,
         MHD_OPTION_NOTIFY_CONNECTION, conns_notify, (void *)s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

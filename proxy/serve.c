@@ -90,8 +90,6 @@ static void wait_quiet(struct serve *s, unsigned ms) {
 void serve_stop(struct serve *s) {
     const struct config *c = atomic_load(&s->config);
     atomic_store(&s->draining, true);
-    MHD_socket listening = MHD_quiesce_daemon(s->daemon);
-    if (listening != MHD_INVALID_SOCKET) close(listening);
     wait_quiet(s, c->drain * 1000);
     loop_cancel(s->loop);
     wait_quiet(s, 2000);

@@ -358,6 +358,7 @@ def test_drain():
     t.start()
     assert until(lambda: json.loads(ask(s.port, "GET", "/healthz")[2])["active"] > 1)
     s.process.send_signal(signal.SIGTERM)
+    assert until(lambda: raw(s.port, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n", 2) == b"")
     t.join()
     assert got[0][0] == 200 and got[0][2].endswith(b"[DONE]\n\n")
     s.stop()
