@@ -230,6 +230,10 @@ bool shared_put(struct store *store, const struct conv *c) {
     (void)store, (void)c;
     return false;
 }
+bool shared_turn(struct store *store, const struct conv *c) {
+    (void)store, (void)c;
+    return false;
+}
 struct keeper *keeper_new(struct keep_all *k) {
     (void)k;
     return NULL;

@@ -244,6 +244,7 @@ void record_share(struct record *r, struct store *store);
 void record_begin(struct conv *c, const struct scan *s, size_t n, bool known);
 bool shared_find(struct store *store, const struct scan *s, bool peek, struct conv *c);
 bool shared_put(struct store *store, const struct conv *c);
+bool shared_turn(struct store *store, const struct conv *c); /* what the answer told */
 /* The conversation that these messages continue, a new one, or a fork; `peek` makes none. False:
  * the file failed. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c);

@@ -428,7 +428,7 @@ void record_turn(struct record *r, const struct xfer *x) {
     const struct conv *c = &x->conv;
     bool turn = c->id && !x->route.counts;
     if (turn && r->shared) {
-        (void)shared_put(r->shared, c); /* its tip was written when it was found */
+        (void)shared_turn(r->shared, c); /* its tip was written when it was found */
         turn = false;
     }
     pthread_mutex_lock(&r->writing);

@@ -218,7 +218,13 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     bool ok = render(x, ctx, true, &err);
     bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
     if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
-        ok = render(x, ctx, false, &other) || render(x, ctx, true, &err);
+        ok = render(x, ctx, false, &other);
+        if (ok && !rewrite_keep(x, ctx)) { /* then nothing that this request brings is shortened */
+            c->stopped_at = count_messages(x) - 1;
+            put(x);
+            ok = render(x, ctx, false, &other);
+        }
+        ok = ok || render(x, ctx, true, &err);
     } else if (c->mode == MODE_LEAVING && err == PAUCIS_OK) {
         c->mode = MODE_EXIT;
         c->stopped_at = count_messages(x);
@@ -410,7 +416,7 @@ struct desk *rewrite_decide(struct xfer *x) {
         d = contexts_take(x->serve, x->conv.id);
         x->keeper = d ? d->keeper : NULL;
         choose(x, d ? d->ctx : NULL);
-        if (d) d->held = x->stats.peak_alloc;
+        if (d && x->stats.peak_alloc) d->held = x->stats.peak_alloc;
     }
     x->work_us = now_us() - from;
     return d;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_BACK = 128, TRIES = 3 };
+enum { MOST_BACK = 128, TRIES = 3, LAYOUT = 1 }; /* LAYOUT: goes up when struct conv changes */
 
 struct note { /* as it lies in the store: of this layout, or it is not known */
     uint32_t size;
@@ -52,12 +52,17 @@ static void conv_name(int64_t id, char name[CONV_MAX]) {
     snprintf(name, CONV_MAX, "conv-%016" PRIx64, (uint64_t)id);
 }
 
-static bool get(struct store *s, int64_t id, struct note *n, bool *there) {
+#define END(text) ((text)[sizeof(text) - 1] = '\0')
+
+static bool get(struct store *s, int64_t id, struct note *n, uint64_t *version, bool *there) {
     char name[CONV_MAX];
-    uint64_t version;
     conv_name(id, name);
-    if (!read_note(s, name, n, sizeof *n, &version, there)) return false;
-    *there = *there && n->size == sizeof *n && n->layout == 1 && n->conv.id == id;
+    if (!read_note(s, name, n, sizeof *n, version, there)) return false;
+    *there = *there && n->size == sizeof *n && n->layout == LAYOUT && n->conv.id == id &&
+             n->conv.mode <= MODE_LEAVING;
+    if (!*there) return true;
+    struct conv *c = &n->conv; /* whatever lies there, texts end */
+    END(c->still), END(c->cold), END(c->begun), END(c->name), END(c->stop), END(c->model);
     return true;
 }
 
@@ -65,7 +70,7 @@ static bool put(struct store *s, const struct conv *c, uint64_t tip) {
     char name[CONV_MAX];
     struct note n;
     memset(&n, 0, sizeof n);
-    n = (struct note){.size = sizeof n, .layout = 1, .tip = tip, .conv = *c};
+    n = (struct note){.size = sizeof n, .layout = LAYOUT, .tip = tip, .conv = *c};
     conv_name(c->id, name);
     return write_note(s, name, &n, sizeof n);
 }
@@ -90,8 +95,9 @@ bool shared_find(struct store *s, const struct scan *scan, bool peek, struct con
     int64_t id = 0;
     size_t n;
     bool there = false;
+    uint64_t version;
     *c = (struct conv){0};
-    if (!find_tip(s, scan, &id, &n) || (n && !get(s, id, &note, &there))) return false;
+    if (!find_tip(s, scan, &id, &n) || (n && !get(s, id, &note, &version, &there))) return false;
     if (!there) n = 0;
     bool known = n > 0 && n >= note.tip;
     if (n > 0) *c = note.conv;
@@ -104,8 +110,32 @@ bool shared_find(struct store *s, const struct scan *scan, bool peek, struct con
 
 bool shared_put(struct store *s, const struct conv *c) {
     struct note note;
+    uint64_t version;
     bool there;
-    if (!get(s, c->id, &note, &there)) return false;
+    if (!get(s, c->id, &note, &version, &there)) return false;
     return put(s, c, there ? note.tip : 0);
+}
+
+/* The turn is over, and the next may have begun elsewhere: only what the answer told changes. */
+bool shared_turn(struct store *s, const struct conv *c) {
+    char name[CONV_MAX];
+    conv_name(c->id, name);
+    for (int i = 0; i < TRIES; i++) {
+        struct note note;
+        uint64_t version;
+        bool there;
+        if (!get(s, c->id, &note, &version, &there) || !there) return false;
+        struct conv *to = &note.conv;
+        to->prompt = c->prompt;
+        to->cached = c->cached;
+        to->written = c->written;
+        to->raw = c->raw;
+        to->bad_turns = c->bad_turns;
+        to->last = c->last;
+        memcpy(to->model, c->model, sizeof to->model);
+        enum store_err err = store_record_put(s, name, (const char *)&note, sizeof note, version);
+        if (err != STORE_CONFLICT) return !err;
+    }
+    return false;
 }
 #endif

@@ -100,8 +100,8 @@ typedef void paucis_log_fn(void *ud, const char *strategy, uint64_t hits, uint64
 #define PAUCIS_MAX_HANDLE 64
 
 /* The name under which a removed text can be had back, without a NUL; at most PAUCIS_MAX_HANDLE
- * bytes. It must depend on the text alone. Returns its length, 0 if the text has none: then nothing
- * names it. Called only for texts that a shortened form stands for. */
+ * letters, digits, - _ and dots. It must depend on the text alone. Returns its length, 0 if the
+ * text has none: then nothing names it. Called only for texts that a shortened form stands for. */
 typedef size_t paucis_handle_fn(void *ud, const char *text, size_t n, char *handle);
 
 enum {

@@ -10,11 +10,22 @@ static const char *const lines[] = {
     [PART_THINKING] = "%i thinking, message %n, %m bytes\n",
 };
 
+/* Only such names can stand in every marker. */
+static bool is_plain(struct span name) {
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+        if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != '.') return false;
+    }
+    return true;
+}
+
 /* A name for a text, in the arena; empty if it has none. */
 static paucis_err name_text(struct fold *f, struct span text, struct span *name) {
     char *copy = paucis__arena_alloc(f->arena, PAUCIS_MAX_HANDLE);
     if (!copy) return PAUCIS_E_NOMEM;
     *name = span_of(copy, f->limits.handle(f->limits.handle_ud, text.at, text.len, copy));
+    if (!is_plain(*name)) name->len = 0;
     return PAUCIS_OK;
 }
 
@@ -32,6 +43,7 @@ paucis_err paucis__cover_name(struct fold *f, size_t part, struct span *name) {
     if (!f->limits.handle || p->handle.at) return PAUCIS_OK;
     PAUCIS_TRY(whole_text(f, part, &whole));
     if (whole.len) PAUCIS_TRY(name_text(f, whole, &p->handle));
+    p->lines = paucis__form_lines(whole);
     *name = p->handle;
     return PAUCIS_OK;
 }
@@ -44,7 +56,7 @@ paucis_err paucis__cover_note(struct fold *f, size_t part, struct span *note) {
     PAUCIS_TRY(paucis__cover_name(f, part, &name));
     if (!name.len) return PAUCIS_OK;
     *note = paucis__words(f->arena, "[full text: %i, %n lines, %m bytes]", name,
-                          paucis__form_lines(whole), whole.len);
+                          f->parts.at[part].lines, whole.len);
     return note->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
 }
 
@@ -67,11 +79,27 @@ paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
 
 /* ---- the place ------------------------------------------------------------------------------ */
 
+/* Where in a marker another note may stand: at its end; in arguments, which are JSON, behind the
+ * note that names them. SIZE_MAX: nowhere. */
+static size_t note_end(const struct fold_part *p, struct span text) {
+    static const struct span head = {"[full text: ", 12};
+    if (p->kind != PART_CALL) return text.len;
+    for (size_t i = 0; i + head.len + p->handle.len < text.len; i++) {
+        const char *name = text.at + i + head.len;
+        if (memcmp(text.at + i, head.at, head.len) || memcmp(name, p->handle.at, p->handle.len))
+            continue;
+        const char *end = memchr(name, ']', (size_t)(text.at + text.len - name));
+        return end ? (size_t)(end + 1 - text.at) : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
 /* A marker that names its own text, with room for a note: no body may become longer. */
 static bool is_place(const struct fold *f, size_t part) {
     const struct fold_part *p = &f->parts.at[part];
     bool marker = p->form == FORM_SHORT || p->form == FORM_MARKER || p->form == FORM_CAPPED;
-    return marker && p->handle.len && (part > f->roomy || p->now.len + COVER_NOTE < p->len);
+    return marker && p->handle.len && (part > f->roomy || p->now.len + COVER_NOTE < p->len) &&
+           note_end(p, p->now) != SIZE_MAX;
 }
 
 static size_t find_place(const struct fold *f, size_t from) {
@@ -125,18 +153,6 @@ static struct span text_at(const struct fold *f, size_t place) {
     return place == f->index_part && now.at == f->index_text.at ? f->index_base : now;
 }
 
-/* Where in a marker another note may stand: at its end; in arguments, which are JSON, behind the
- * note that names them. */
-static size_t note_end(const struct fold_part *p, struct span text) {
-    if (p->kind != PART_CALL) return text.len;
-    for (size_t i = 0; i + p->handle.len < text.len; i++)
-        if (!memcmp(text.at + i, p->handle.at, p->handle.len)) {
-            const char *end = memchr(text.at + i, ']', text.len - i);
-            return end ? (size_t)(end + 1 - text.at) : text.len;
-        }
-    return text.len;
-}
-
 /* The marker at this place names the index from now on. */
 static paucis_err put_note(struct fold *f, size_t place, struct span index) {
     const struct fold_part *p = &f->parts.at[place];
@@ -171,16 +187,18 @@ paucis_err paucis__cover_cut(struct fold *f) {
     return PAUCIS_OK;
 }
 
+/* The names are the same as before: a name depends on its text alone. */
 paucis_err paucis__cover_again(struct fold *f) {
-    struct span name;
+    char name[PAUCIS_MAX_HANDLE];
+    struct span whole;
     for (size_t i = 0; f->limits.handle && i < f->parts.count; i++) {
-        struct fold_part *p = &f->parts.at[i];
-        bool whole = p->form == FORM_FULL || p->form == FORM_REFERENCE;
-        if (whole || !p->handle.at) continue;
-        p->handle = span_of(NULL, 0);
-        PAUCIS_TRY(paucis__cover_name(f, i, &name));
+        const struct fold_part *p = &f->parts.at[i];
+        bool stands = p->form == FORM_FULL || p->form == FORM_REFERENCE;
+        if (stands || !p->handle.len) continue;
+        PAUCIS_TRY(whole_text(f, i, &whole));
+        f->limits.handle(f->limits.handle_ud, whole.at, whole.len, name);
     }
     for (size_t i = 0; f->limits.handle && i < f->indexes.count; i++)
-        PAUCIS_TRY(name_text(f, f->indexes.at[i], &name));
+        f->limits.handle(f->limits.handle_ud, f->indexes.at[i].at, f->indexes.at[i].len, name);
     return PAUCIS_OK;
 }

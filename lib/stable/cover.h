@@ -18,7 +18,7 @@
 
 #include "stable/fold.h"
 
-enum { COVER_NOTE = 64 }; /* bytes that the name of an index takes at most */
+enum { COVER_NOTE = 96 }; /* bytes that the name of an index takes at most */
 
 /* The name of a part's text; empty if there are no handles, or no text. */
 paucis_err paucis__cover_name(struct fold *f, size_t part, struct span *name);

@@ -50,6 +50,7 @@ struct fold_part {
     struct span text;       /* that text, at == NULL until somebody has asked for it */
     struct span raw;        /* ... before noise went from it, at == NULL if there was none */
     struct span handle;     /* the name of the whole text, at == NULL if nobody has asked for it */
+    uint64_t lines;         /* of the text that it names */
     struct span id, name;
     struct span now, brief; /* the text it stands with, unless full; its short form */
     const char *reason;     /* why it stands as it does */

@@ -29,6 +29,13 @@ static XXH128_hash_t key_of(const struct fold *f, const struct view *v, size_t p
     return h;
 }
 
+uint64_t paucis__past_roles(const struct view *v, size_t n) {
+    uint64_t h = v->seed;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ view_message(v, i)->role ^ h >> 29) * 0x9E3779B97F4A7C15u;
+    return h;
+}
+
 static XXH128_hash_t settings_of(const struct fold *f, const struct stable *s,
                                  const struct view *v) {
     const paucis_price *p = s->price;
@@ -76,16 +83,18 @@ paucis_err paucis__past_add(struct fold *f, const struct view *v, size_t part, u
     return PAUCIS_OK;
 }
 
-/* Texts are asked for again when somebody wants them; but a short form may be the text itself. */
+/* Texts are asked for again when somebody wants them, but for two kinds: what is left of one
+ * without its noise lies with the forms, and a short form may be the text itself. */
 static paucis_err rebind_part(struct fold *f, struct view *v, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     struct form_text t;
-    bool same = p->text.at && p->brief.at == p->text.at;
     p->id = paucis__view_string(v, view_part(v, part)->id);
     p->name = paucis__view_string(v, view_part(v, part)->name);
-    p->text = p->raw = span_of(NULL, 0);
-    p->cleaned = false;
     if (!p->id.at || !p->name.at) return PAUCIS_E_NOMEM;
+    if (p->raw.at) return f->source.text(f->source.ud, part, &p->raw);
+    bool same = p->text.at && p->brief.at == p->text.at;
+    p->text = span_of(NULL, 0);
+    p->cleaned = false;
     if (!same) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     p->brief = t.text;

@@ -177,6 +177,7 @@ static paucis_err fold_view(struct fold *f, struct view *v, size_t from) {
 static bool continues_past(const struct fold *f, const struct view *v) {
     size_t n = f->past.messages, part = 0;
     if (n > v->from_body || (n < v->from_body && !begins_reply(v, n))) return false;
+    if (paucis__past_roles(v, n) != f->past.roles) return false;
     for (size_t i = 0; i < n; i++) {
         const struct message *m = view_message(v, i);
         for (size_t end = m->part + m->nparts; part < end; part++)
@@ -269,6 +270,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;
     f->past.messages = v->from_body;
+    if (f->past.wanted) f->past.roles = paucis__past_roles(v, v->from_body);
     v->folded = true;
     paucis_err err = PAUCIS_OK;
     if (s->leave)

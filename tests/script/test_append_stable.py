@@ -263,6 +263,24 @@ def processes(bodies):
             expect(code == 0 and out == want, "command with", jobs, "threads: exit", code, err[:200])
 
 
+def empty_messages(lib, past):
+    """Whose a message without content is decides where requests were; a context that remembers must see it."""
+    def body(role):
+        messages = [{"role": "user", "content": "go"}]
+        for i in range(40):
+            text = "".join(f"  line {k} of file_{i}: call_{(i * 7 + k) % 1000}(value_{i + k});\n" for k in range(60))
+            call = {"id": f"c{i}", "type": "function", "function": {"name": "read", "arguments": f'{{"path":"f{i}"}}'}}
+            messages += [{"role": "assistant", "content": "so"}, {"role": role, "content": []},
+                         {"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": f"c{i}", "content": text}]
+        return json.dumps({"model": "gpt-5", "messages": messages}).encode()
+    bodies = [body("user"), body("assistant")]
+    want = [lib.compact(b, None, fmt=None)[1] for b in bodies]
+    got = [past.compact(bodies[i], None, fmt=None, flags=REMEMBER)[1] for i in (0, 1, 0)]
+    expect(want[0] != want[1], "the roles make no difference")
+    expect(got == [want[0], want[1], want[0]], "empty messages: another result from a context that remembers")
+
+
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
@@ -274,6 +292,7 @@ def main():
             code, out, _ = lib.compact(whole, None, fmt=None)
             bodies += [(name, whole, out)] if code == 0 else []
     processes(bodies)
+    empty_messages(lib, past)
     lib.close()
     past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)
