@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static size_t put_number(char *dst, uint64_t n) {
+size_t paucis__words_number(char *dst, uint64_t n) {
     char digits[20];
     size_t len = 0;
     do digits[len++] = (char)('0' + n % 10);
@@ -23,7 +23,7 @@ struct span paucis__words(struct arena *a, const char *form, struct span id, uin
             memcpy(d, id.at, id.len);
             d += id.len;
         } else {
-            d += put_number(d, *form == 'n' ? n : m);
+            d += paucis__words_number(d, *form == 'n' ? n : m);
         }
     }
     return span_of(text, (size_t)(d - text));

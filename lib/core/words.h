@@ -9,4 +9,7 @@
 struct span paucis__words(struct arena *a, const char *form, struct span id, uint64_t n,
                           uint64_t m);
 
+/* The number in decimals, at most 20 bytes; returns how many. */
+size_t paucis__words_number(char *dst, uint64_t n);
+
 #endif

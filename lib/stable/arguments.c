@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/words.h"
 #include "stable/joints.h"
 
 #define LEAST_CUT 160   /* bytes: a string is cut only if more than this goes, and the note */
@@ -69,11 +70,7 @@ static void put(struct arguments *a, const char *at, size_t len) {
 }
 
 static void put_number(struct arguments *a, uint64_t number) {
-    char digits[20];
-    size_t len = 0;
-    do digits[sizeof digits - ++len] = (char)('0' + number % 10);
-    while (number /= 10);
-    put(a, digits + sizeof digits - len, len);
+    a->text.count += paucis__words_number(a->text.at + a->text.count, number);
 }
 
 /* The inside of a string, or plain text, cut to its head. There is room. */
@@ -160,8 +157,11 @@ static bool begins_word(struct span s, size_t i) {
 
 /* Does a word of the line begin with one of these? */
 static bool has_word(struct span s, const char *const *words) {
+    uint32_t letters = 0; /* that they begin with */
+    for (const char *const *w = words; *w; w++) letters |= (uint32_t)1 << (**w - 'a');
     for (size_t i = 0; i < s.len; i++) {
-        if (!begins_word(s, i)) continue;
+        unsigned letter = (unsigned)((s.at[i] | 0x20) - 'a');
+        if (letter >= 26 || !(letters >> letter & 1) || !begins_word(s, i)) continue;
         for (const char *const *w = words; *w; w++) {
             size_t k = 0;
             while ((*w)[k] && i + k < s.len && (s.at[i + k] | 0x20) == (*w)[k]) k++;

@@ -246,11 +246,7 @@ static void put(struct novelty *n, const char *at, size_t len) {
 }
 
 static void put_number(struct novelty *n, size_t number) {
-    char digits[20];
-    size_t len = 0;
-    do digits[sizeof digits - ++len] = (char)('0' + number % 10);
-    while (number /= 10);
-    put(n, digits + sizeof digits - len, len);
+    n->text.count += paucis__words_number(n->text.at + n->text.count, number);
 }
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }

@@ -68,12 +68,33 @@ static struct span command_in(struct span args) {
     return args;
 }
 
+static bool is_stop(char c) {
+    switch (c) {
+    case ' ':
+    case '\t':
+    case '"':
+    case '\'':
+    case '`':
+    case ';':
+    case '|':
+    case '&':
+    case '(':
+    case ')':
+    case '\\':
+    case ',':
+    case '[':
+    case ']':
+    case '{':
+    case '}': return true;
+    default: return false;
+    }
+}
+
 /* The next word of a command line. */
 static struct span next_word(struct span *s) {
-    const char *stops = " \t\"'`;|&()\\,[]{}";
     size_t i = 0, n;
-    while (i < s->len && memchr(stops, s->at[i], strlen(stops))) i++;
-    for (n = i; n < s->len && !memchr(stops, s->at[n], strlen(stops));) n++;
+    while (i < s->len && is_stop(s->at[i])) i++;
+    for (n = i; n < s->len && !is_stop(s->at[n]);) n++;
     struct span word = span_of(s->at + i, n - i);
     *s = span_of(s->at + n, s->len - n);
     return word;
