@@ -79,6 +79,14 @@ static inline unsigned vector_stops(__m128i v, bool quoting) {
 static inline size_t copy_plain(const uint8_t *s, const uint8_t *end, char *dst, bool quoting) {
     const uint8_t *p = s;
 #ifdef __SSE2__
+    for (; end - p >= 32; p += 32, dst += 32) {
+        const __m128i *from = (const __m128i *)(const void *)p;
+        __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+        _mm_storeu_si128((__m128i *)(void *)dst, a);
+        _mm_storeu_si128((__m128i *)(void *)(dst + 16), b);
+        unsigned stop = vector_stops(a, quoting) | vector_stops(b, quoting) << 16;
+        if (stop) return (size_t)(p - s) + (size_t)__builtin_ctz(stop);
+    }
     for (; end - p >= 16; p += 16, dst += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
         _mm_storeu_si128((__m128i *)(void *)dst, v);
