@@ -151,6 +151,12 @@ static bool read_options(struct config *c, struct source s) {
     return number(s, FLAG_BUDGET, c->opts.budget_tokens, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
 }
 
+const char *config_store(const struct config *c) {
+    const char *url = c->store.url;
+    if (!url || strncmp(url, "sqlite:", 7) != 0) return url ? "Redis" : NULL;
+    return url[7] ? url + 7 : "the user's own store";
+}
+
 void config_without_store(struct config *c) {
     c->store.url = NULL;
     if (!c->level_given) c->opts.level = LEVEL_WITHOUT;

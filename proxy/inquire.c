@@ -29,6 +29,8 @@ static void add_settings(struct buf *b, const struct config *c) {
             : access(c->record, R_OK | W_OK) == 0 ? "there"
             : errno == ENOENT                     ? "not there yet"
                                                   : strerror(errno));
+    buf_fmt(b, "removed texts: %s\n",
+            config_store(c) ? config_store(c) : "not kept; level safe unless given");
     static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy"};
     for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++)
         if (getenv(proxies[i])) buf_fmt(b, "%s: set\n", proxies[i]);
@@ -85,7 +87,7 @@ int cmd_why(const struct args *a) {
     bool found = r && record_why(r, a->noperands ? a->operands[0] : NULL, &b);
     record_close(r);
     config_free(c);
-    if (r && !found) complain("no such request");
+    if (r && !found) complain(a->noperands ? "no such request" : "no request has been made yet");
     if (found) return output_text(a, &b);
     buf_free(&b);
     return EXIT_USAGE;

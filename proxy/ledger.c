@@ -402,5 +402,8 @@ void ledger_receipt(struct ledger *l, const struct config *c, struct buf *b) {
         buf_fmt(b, "paucis: observed only; %.1f %% of the bytes would not have been sent\n",
                 (double)(s->bytes_in - s->bytes_out) * 100 / (double)s->bytes_in);
     if (c->record) buf_fmt(b, "paucis: written to %s (no texts)\n", c->record);
+    if (config_store(c) && s->rewritten > 0)
+        buf_fmt(b, "paucis: removed texts are kept in %s; see paucis store, paucis recall\n",
+                config_store(c));
     pthread_mutex_unlock(&l->lock);
 }

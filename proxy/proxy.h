@@ -5,7 +5,8 @@
  *
  *   listen.c    libmicrohttpd's threads: headers and body in, answer out
  *   work.c      workers: rewrite.c (which body is sent), ladder.c (what follows a refusal)
- *   upstream.c  one event loop: libcurl's transfers, and the clients' sockets, watched for leaving
+ *   upstream.c  one event loop: libcurl's transfers, and the clients' sockets, watched for leaving;
+ *               libcurl itself is loaded by late.c
  *
  * Only what stands under `lock` in the struct is seen by two of them at once. Bytes flow through
  * two pipes with a high-water mark, so that neither a slow client nor a slow provider fills the
@@ -150,6 +151,8 @@ struct config {
 /* NULL: reported. The file (--config) and the flags come from the same table; flags win. */
 struct config *config_read(const struct args *a);
 void config_free(struct config *c); /* and the older ones */
+/* Where removed texts are kept, for people to read: no password. NULL: nowhere. */
+const char *config_store(const struct config *c);
 /* The default store could not be opened: nothing can be recalled, so less may go. */
 void config_without_store(struct config *c);
 /* Only this policy can leave off in the middle and keep what it has done. */

@@ -25,7 +25,7 @@ sys.exit(7)
 
 def run(*words, env=None, **more):
     with tempfile.TemporaryDirectory() as state:
-        environment = {**os.environ, "XDG_STATE_HOME": state, **(env or {})}
+        environment = {**os.environ, "XDG_STATE_HOME": state, "XDG_DATA_HOME": state, **(env or {})}
         return subprocess.run([PAUCIS, "run", *words], capture_output=True, timeout=PATIENCE * 2,
                               env=environment, **more)
 
@@ -39,6 +39,8 @@ def test_run_gives_the_child_a_proxy():
         out, err = r.stdout.decode(), r.stderr.decode()
         assert re.match(r"200 saved=\d+; .* http://127.0.0.1:\d+/anthropic true", out), out
         assert "1 requests, 1 shortened" in err and "in money" in err and "record.db" in err, err
+        keeps = b"--store" in subprocess.run([PAUCIS, "run", "--help"], capture_output=True).stdout
+        assert ("removed texts are kept in the user's own store" in err) == keeps, err
         # an address that was set is where it goes
         r = run("-s", "snippet", "--", sys.executable, "-c", CHILD, f.name,
                 env={"OPENAI_BASE_URL": up.url + "/v1"})
@@ -57,7 +59,7 @@ def test_run_ends_with_its_child():
     assert run("--").returncode == 2
     with tempfile.TemporaryDirectory() as state:
         p = subprocess.Popen([PAUCIS, "run", "--", "sleep", "30"], stderr=subprocess.PIPE,
-                             env={**os.environ, "XDG_STATE_HOME": state})
+                             env={**os.environ, "XDG_STATE_HOME": state, "XDG_DATA_HOME": state})
         time.sleep(1)
         p.send_signal(signal.SIGTERM)  # handed on
         assert p.wait(PATIENCE) == 128 + signal.SIGTERM
