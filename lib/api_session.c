@@ -90,12 +90,13 @@ static size_t place(const char *name, const char *const *names) {
 /* Calls are remembered by their ids; a result finds its call. */
 static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
     if (!p->id.len || (p->kind != PART_CALL && p->kind != PART_RESULT)) return PAUCIS_OK;
-    struct item_entry *slot = item_add(&s->calls, item_hash(p->id.at, p->id.len));
-    if (!slot) return PAUCIS_E_NOMEM;
+    uint32_t at = item_add(&s->calls, item_hash(p->id.at, p->id.len));
+    if (at == NO_ITEM) return PAUCIS_E_NOMEM;
+    uint32_t *call = &s->calls.values.at[at];
     if (p->kind == PART_CALL)
-        slot->value = s->fold.parts.count + 1;
-    else if (slot->value)
-        p->mate = (uint32_t)slot->value - 1;
+        *call = (uint32_t)s->fold.parts.count + 1;
+    else if (*call)
+        p->mate = *call - 1;
     return PAUCIS_OK;
 }
 

@@ -69,8 +69,8 @@ static paucis_err whole_twin(struct fold *f, size_t part, uint32_t *twin) {
 /* Only by an id that no other call before this one has. */
 static paucis_err refer(struct fold *f, size_t part, uint32_t twin) {
     struct fold_part *p = &f->parts.at[part], *t = &f->parts.at[twin];
-    const struct item_entry *calls = item_find(&f->ids, item_hash(t->id.at, t->id.len));
-    if (!paucis__form_is_id(t->id) || !calls || calls->value != 1) return PAUCIS_OK;
+    uint32_t id = item_find(&f->ids, item_hash(t->id.at, t->id.len));
+    if (!paucis__form_is_id(t->id) || id == NO_ITEM || f->ids.values.at[id] != 1) return PAUCIS_OK;
     struct span text = paucis__words(
         f->arena, "[identical to the earlier output of call %i, %n bytes]", t->id, p->len, 0);
     if (!text.at) return PAUCIS_E_NOMEM;
@@ -178,11 +178,11 @@ static paucis_err outdate(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     const struct subject *subject = &f->parts.at[p->mate].subject;
     if (!answers_again(p)) return PAUCIS_OK;
-    struct item_entry *newest = item_add(&f->subjects, subject->what);
-    if (!newest) return PAUCIS_E_NOMEM;
-    uint32_t *link = &p->earlier;
-    *link = newest->value ? (uint32_t)newest->value - 1 : NO_INDEX;
-    newest->value = part + 1;
+    uint32_t place = item_add(&f->subjects, subject->what);
+    if (place == NO_ITEM) return PAUCIS_E_NOMEM;
+    uint32_t *newest = &f->subjects.values.at[place], *link = &p->earlier;
+    *link = *newest ? *newest - 1 : NO_INDEX;
+    *newest = (uint32_t)part + 1;
     for (size_t n = 0; *link != NO_INDEX && n < MOST_EARLIER; n++) {
         struct fold_part *older = &f->parts.at[*link];
         if (!subject_has(subject, &f->parts.at[older->mate].subject)) {
@@ -223,9 +223,9 @@ static paucis_err show(struct fold *f, size_t part, struct form_text *t) {
     if ((!f->forms.kind->born && p->kind != PART_CALL) || part < f->head_parts) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, t));
     if (p->kind == PART_CALL) {
-        struct item_entry *id = item_add(&f->ids, item_hash(p->id.at, p->id.len));
-        if (!id) return PAUCIS_E_NOMEM;
-        id->value++;
+        uint32_t id = item_add(&f->ids, item_hash(p->id.at, p->id.len));
+        if (id == NO_ITEM) return PAUCIS_E_NOMEM;
+        f->ids.values.at[id]++;
         p->tool = (uint8_t)paucis__tool_of(p->name, t->text);
         PAUCIS_TRY(
             paucis__subject_of(&f->arguments.json, f->mem, p->tool, p->name, t->text, &p->subject));

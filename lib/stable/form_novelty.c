@@ -26,7 +26,7 @@
 #define SCALE 50         /* worths are in fiftieths of a byte, so that all is in integers */
 
 /* What an item's number in the set says. */
-#define KNOWN UINT64_MAX /* something that stays has it; else: the weighing that met it last */
+#define KNOWN UINT32_MAX /* something that stays has it; else: the weighing that met it last */
 
 struct piece { /* a line, or a piece of a long one */
     const char *at;
@@ -48,7 +48,7 @@ struct novelty {
     VEC(struct item) names;
     VEC(char) text;
     struct json_pieces json;
-    uint64_t weighings; /* so far */
+    uint32_t weighings; /* so far */
 };
 
 static paucis_err novelty_state(struct forms *f, struct novelty **out) {
@@ -127,9 +127,9 @@ static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t skip,
     if (!VEC_ROOM(n->read.mem, n->names, found.count)) return PAUCIS_E_NOMEM;
     p->names = (uint32_t)n->names.count;
     for (size_t i = 0; i < found.count; i++) {
-        struct item_entry *entry = &n->read.items.entries.at[found.at[i].place];
-        if (entry->value == KNOWN || entry->value == n->weighings) continue;
-        entry->value = n->weighings;
+        uint32_t *value = &n->read.items.values.at[found.at[i].place];
+        if (*value == KNOWN || *value == n->weighings) continue;
+        *value = n->weighings;
         uint64_t worth = n->read.code.at[found.at[i].place] ? s->code : s->word;
         struct item item = {text + found.at[i].at, found.at[i].len};
         p->worth += worth;
@@ -179,10 +179,10 @@ static size_t piece_len(struct span line) {
 
 /* One line: a piece, or several if it is long. Only the first has a joint and a number. */
 static paucis_err weigh_line(struct novelty *n, const struct form_text *t, const struct reading *r,
-                             const struct scale *s, struct span line, uint32_t place,
+                             const struct scale *s, struct span line, const struct reading_line *l,
                              struct joint joint) {
     bool whole = line.len <= LONG_LINE;
-    size_t skip = joint.worth == JOINT_NOTHING ? 0 : paucis__number_len(line);
+    size_t skip = l->number;
     while (line.len) {
         struct piece *p = add_piece(n, line.at, piece_len(line));
         if (!p) return PAUCIS_E_NOMEM;
@@ -190,7 +190,7 @@ static paucis_err weigh_line(struct novelty *n, const struct form_text *t, const
         line = span_of(line.at + p->len, line.len - p->len);
         if (joint.worth != JOINT_NOTHING) {
             PAUCIS_TRY(weigh_names(n, p, skip, r, s));
-            bool last = whole ? reading_is_last(&n->read, place, t->part)
+            bool last = whole ? reading_is_last(&n->read, l->place, t->part)
                               : paucis__reading_is_last(&n->read, span_of(p->at, p->len), t->part);
             if (last) p->bonus = line_bonus(t, s);
         }
@@ -208,7 +208,7 @@ static paucis_err weigh_lines(struct novelty *n, const struct form_text *t, cons
         const struct reading_line *l = &n->read.begun.at[r->line + i];
         size_t len = (i + 1 < r->nlines ? l[1].at : t->text.len) - l->at;
         struct joint joint = paucis__joint_next(&joints, text + l->at, len, end);
-        PAUCIS_TRY(weigh_line(n, t, r, s, span_of(text + l->at, len), l->place, joint));
+        PAUCIS_TRY(weigh_line(n, t, r, s, span_of(text + l->at, len), l, joint));
     }
     return PAUCIS_OK;
 }

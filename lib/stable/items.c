@@ -101,56 +101,59 @@ paucis_err paucis__item_text(struct item_text *t, struct span text) {
 
 /* ---- bits to items ------------------------------------------------------------------------- */
 
-static inline unsigned first_bit(uint64_t bits) {
-#ifdef __GNUC__
-    return (unsigned)__builtin_ctzll(bits);
-#else
-    unsigned n = 0;
-    for (; !(bits & 1); bits >>= 1) n++;
-    return n;
-#endif
-}
-
 size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
                          size_t end) {
     for (; at < end; at += 64) {
-        const struct item_block *b = &t->blocks.at[at / 64];
-        uint64_t bits = window(b[0].bits[bit], b[1].bits[bit], at % 64);
+        uint64_t bits = item_window(t, bit, at);
         if (!has) bits = ~bits;
         if (!bits) continue;
-        at += first_bit(bits);
+        at += item_first_bit(bits);
         return at < end ? at : end;
     }
     return end;
 }
 
-/* Where the item that begins here ends, `to` at the latest. */
-static inline size_t item_end(const struct item_text *t, size_t at, size_t to, bool number) {
+/* An item of 64 bytes or more, which may be a run of many: names end after MOST bytes. Returns where
+ * the run ends. */
+static size_t long_item(struct item_text *t, size_t at, bool number) {
     enum item_bit bit = number ? ITEM_DIGIT : ITEM_GOES_ON;
-    const struct item_block *b = &t->blocks.at[at / 64];
-    uint64_t more = window(b[0].bits[bit], b[1].bits[bit], at % 64) >> 1;
-    size_t end = at + 1 + first_bit(~more);
-    if (end == at + 64) end = paucis__item_seek(t, bit, false, end, to);
-    if (!number && end > at + MOST) end = at + MOST;
-    return end < to ? end : to;
+    size_t end = paucis__item_seek(t, bit, false, at + 1, t->text.len), from = at;
+    while (at < end) {
+        number = t->blocks.at[at / 64].bits[ITEM_DIGIT] >> at % 64 & 1;
+        from = number ? paucis__item_seek(t, ITEM_DIGIT, false, at, end) : at + MOST;
+        if (from > end) from = end;
+        t->items.at[t->items.count++] = (struct item_spot){(uint32_t)at, (uint32_t)(from - at)};
+        at = paucis__item_seek(t, ITEM_BEGINS, true, from, end);
+    }
+    return end;
 }
 
-paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to) {
-    for (size_t block = from / 64; block * 64 < to; block++) {
+/* Places where an item may begin are looked at from left to right, the first of each stretch of
+ * them; those inside the last item are passed over. Nothing here but the number of places is hard
+ * to foresee for a processor: that is what makes it fast. */
+paucis_err paucis__item_scan(struct item_text *t) {
+    size_t from = 0, nblocks = t->text.len / 64 + 1, most = t->text.len / LEAST_DIGITS + 1;
+    uint64_t before = 0;
+    if (!VEC_ROOM(t->mem, t->items, most)) return PAUCIS_E_NOMEM;
+    for (size_t block = 0; block < nblocks; block++) {
         const struct item_block *b = &t->blocks.at[block];
-        if (!VEC_ROOM(t->mem, t->items, 64 / LEAST_DIGITS)) return PAUCIS_E_NOMEM;
-        while (from < block * 64 + 64) {
-            uint64_t begins = b->bits[ITEM_BEGINS];
-            if (from > block * 64) begins &= ~(uint64_t)0 << from % 64;
-            size_t at = begins ? block * 64 + first_bit(begins) : to;
-            if (at >= to) break;
-            bool number = b->bits[ITEM_DIGIT] >> at % 64 & 1;
-            from = item_end(t, at, to, number);
-            if (from - at >= (number ? LEAST_DIGITS : LEAST))
-                t->items.at[t->items.count++] =
-                    (struct item_spot){(uint32_t)at, (uint32_t)(from - at)};
-            else /* cut off; a number may be in it */
-                from = at + 1;
+        uint64_t begins = b->bits[ITEM_BEGINS], places = begins & ~(begins << 1 | before);
+        before = begins >> 63;
+        for (; places; places &= places - 1) {
+            unsigned bit = item_first_bit(places);
+            size_t at = block * 64 + bit;
+            bool number = b->bits[ITEM_DIGIT] >> bit & 1;
+            enum item_bit kind = number ? ITEM_DIGIT : ITEM_GOES_ON;
+            uint64_t more = item_window(t, kind, at) >> 1;
+            size_t len = 1 + item_first_bit(~more);
+            bool is_new = at >= from;
+            if (is_new && len == 64) {
+                from = long_item(t, at, number);
+                continue;
+            }
+            t->items.at[t->items.count] = (struct item_spot){(uint32_t)at, (uint32_t)len};
+            t->items.count += is_new;
+            from = is_new ? at + len : from;
         }
     }
     return PAUCIS_OK;
@@ -182,19 +185,20 @@ bool paucis__item_is_code(const char *at, size_t len) {
 
 #define LEAST_SLOTS 1024
 
-static void put(struct item_set *s, size_t entry) {
-    uint64_t hash = s->entries.at[entry].hash;
-    size_t i = item_place(s, hash);
-    while (s->slots[i]) i = (i + 1) & (s->size - 1);
-    s->slots[i] = (hash >> 32 << 32) | (entry + 1);
+static void put(struct item_set *s, size_t place) {
+    struct item_slot new = {s->hashes.at[place], place + 1};
+    size_t i = item_slot(s, new.hash);
+    while (s->slots[i].entry) i = (i + 1) & (s->size - 1);
+    s->slots[i] = new;
 }
 
 static bool make_room(struct item_set *s) {
-    size_t count = s->entries.count, size = s->size ? 2 * s->size : LEAST_SLOTS;
-    if (!VEC_ROOM(s->mem, s->entries, 1) || count >= UINT32_MAX - 1) return false;
+    size_t count = s->values.count, size = s->size ? 2 * s->size : LEAST_SLOTS;
+    if (!VEC_ROOM(s->mem, s->values, 1) || !VEC_ROOM(s->mem, s->hashes, 1)) return false;
+    if (count >= NO_ITEM - 1) return false;
     if (2 * (count + 1) <= s->size) return true;
     if (size > s->room) {
-        uint64_t *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
+        struct item_slot *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
         if (!slots) return false;
         paucis__mem_resize(s->mem, s->slots, s->room * sizeof *slots, 0);
         s->slots = slots;
@@ -206,24 +210,25 @@ static bool make_room(struct item_set *s) {
     return true;
 }
 
-struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash) {
-    if (!make_room(s)) return NULL;
-    struct item_entry *e = &s->entries.at[s->entries.count++];
-    *e = (struct item_entry){hash, 0};
-    put(s, s->entries.count - 1);
-    return e;
+uint32_t paucis__item_new(struct item_set *s, uint64_t hash) {
+    if (!make_room(s)) return NO_ITEM;
+    s->hashes.at[s->hashes.count++] = hash;
+    s->values.at[s->values.count++] = 0;
+    put(s, s->values.count - 1);
+    return (uint32_t)(s->values.count - 1);
 }
 
 /* The table shrinks to what was needed: clearing it must not cost more than filling it did. */
 void paucis__items_clear(struct item_set *s) {
-    while (s->size > LEAST_SLOTS && s->size / 8 > s->entries.count) s->size /= 2;
+    while (s->size > LEAST_SLOTS && s->size / 8 > s->values.count) s->size /= 2;
     if (s->size) memset(s->slots, 0, s->size * sizeof *s->slots);
-    s->entries.count = 0;
+    s->hashes.count = s->values.count = 0;
 }
 
 void paucis__items_free(struct item_set *s) {
     paucis__mem_resize(s->mem, s->slots, s->room * sizeof *s->slots, 0);
-    VEC_FREE(s->mem, s->entries);
+    VEC_FREE(s->mem, s->hashes);
+    VEC_FREE(s->mem, s->values);
     s->slots = NULL;
     s->size = s->room = 0;
 }

@@ -35,8 +35,22 @@ struct item_text {
 
 /* Makes a text ready; it must stay where it is. */
 paucis_err paucis__item_text(struct item_text *t, struct span text);
-/* Finds the items between two places; both cut off what goes on beyond them. */
-paucis_err paucis__item_scan(struct item_text *t, size_t from, size_t to);
+/* Finds its items. */
+paucis_err paucis__item_scan(struct item_text *t);
+static inline unsigned item_first_bit(uint64_t bits) { /* of one that is not 0 */
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+/* The bits of 64 places from `at` on. */
+static inline uint64_t item_window(const struct item_text *t, enum item_bit bit, size_t at) {
+    const struct item_block *b = &t->blocks.at[at / 64];
+    return b[0].bits[bit] >> at % 64 | b[1].bits[bit] << 1 << (63 - at % 64);
+}
 /* The first place from `at` on that has this bit, or has it not; `end` if there is none before. */
 size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has, size_t at,
                          size_t end);
@@ -45,45 +59,45 @@ size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has,
  * front? */
 bool paucis__item_is_code(const char *at, size_t len);
 
-/* A set of texts under their 64-bit hashes, each with a number that the user of the set may change.
- * The hash is the same everywhere, since what is kept depends on it; where it lies in the table is
- * not, so that nobody can prepare long probes. */
-struct item_entry {
+/* A set of texts under their 64-bit hashes. Each has a place, counted in the order of coming, and a
+ * number there that the user of the set may change. The hash is the same everywhere, since what is
+ * kept depends on it; where it lies in the table is not, so that nobody can prepare long probes. */
+struct item_slot {
     uint64_t hash;
-    uint64_t value;
+    uint64_t entry; /* its place plus 1; 0 = free */
 };
 struct item_set {
     struct mem *mem;
-    VEC(struct item_entry) entries; /* in the order of coming */
-    uint64_t *slots; /* 0 = free; else the upper half of a hash, and the entry's place plus 1 */
-    size_t size;     /* of them in use: a power of two, or 0 */
-    size_t room;     /* for so many there is memory */
+    VEC(uint64_t) hashes; /* by place */
+    VEC(uint32_t) values;
+    struct item_slot *slots;
+    size_t size; /* of them in use: a power of two, or 0 */
+    size_t room; /* for so many there is memory */
     uint64_t seed;
 };
 
+#define NO_ITEM UINT32_MAX
+
 static inline uint64_t item_hash(const char *at, size_t len) { return XXH3_64bits(at, len); }
 
-static inline size_t item_place(const struct item_set *s, uint64_t hash) {
+static inline size_t item_slot(const struct item_set *s, uint64_t hash) {
     return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
 }
 
-struct item_entry *paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
+uint32_t paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
 
-/* NULL if it is not there. */
-static inline struct item_entry *item_find(const struct item_set *s, uint64_t hash) {
-    if (!s->size) return NULL;
-    for (size_t i = item_place(s, hash); s->slots[i]; i = (i + 1) & (s->size - 1)) {
-        if ((s->slots[i] ^ hash) >> 32) continue;
-        struct item_entry *e = &s->entries.at[(uint32_t)s->slots[i] - 1];
-        if (e->hash == hash) return e;
-    }
-    return NULL;
+/* Its place; NO_ITEM if it is not there. */
+static inline uint32_t item_find(const struct item_set *s, uint64_t hash) {
+    if (!s->size) return NO_ITEM;
+    for (size_t i = item_slot(s, hash); s->slots[i].entry; i = (i + 1) & (s->size - 1))
+        if (s->slots[i].hash == hash) return (uint32_t)(s->slots[i].entry - 1);
+    return NO_ITEM;
 }
 
-/* The text's entry, with value 0 if it was not there. NULL: out of memory. Good until the next. */
-static inline struct item_entry *item_add(struct item_set *s, uint64_t hash) {
-    struct item_entry *e = item_find(s, hash);
-    return e ? e : paucis__item_new(s, hash);
+/* Its place, with number 0 there if it is new. NO_ITEM: out of memory. */
+static inline uint32_t item_add(struct item_set *s, uint64_t hash) {
+    uint32_t place = item_find(s, hash);
+    return place == NO_ITEM ? paucis__item_new(s, hash) : place;
 }
 
 void paucis__items_clear(struct item_set *s); /* keeps memory */

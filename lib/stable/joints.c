@@ -42,7 +42,8 @@ size_t paucis__number_len(struct span line) {
     size_t from = n;
     while (n < line.len && is_digit(line.at[n])) n++;
     if (n == from || n == line.len) return 0;
-    if (memchr(":-|\t", line.at[n], 4)) return n + 1;
+    char c = line.at[n];
+    if (c == ':' || c == '-' || c == '|' || c == '\t') return n + 1;
     return line.len - n >= 3 && !memcmp(line.at + n, "\xE2\x86\x92", 3) ? n + 3 : 0;
 }
 
@@ -75,24 +76,25 @@ bool paucis__is_time(const struct item *i) {
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
-/* The first three letters of the words below. */
+/* The first letters of the words below. */
 static inline uint8_t may_fail(const uint8_t *s) {
-    uint8_t a = s[0] | 0x20, b = s[1] | 0x20, c = s[2] | 0x20;
-    uint8_t e = (a == 'e') & (((b == 'r') & (c == 'r')) | ((b == 'x') & (c == 'c')));
-    uint8_t f = (a == 'f') & (b == 'a') & ((c == 'i') | (c == 't'));
-    uint8_t p = (a == 'p') & (b == 'a') & (c == 'n');
-    return e | f | p | (uint8_t)((a == 't') & (b == 'r') & (c == 'a'));
+    uint8_t a = s[0] | 0x20, b = s[1] | 0x20, c = s[2] | 0x20, d = s[3] | 0x20;
+    uint8_t e = (a == 'e') &
+                (((b == 'r') & (c == 'r') & (d == 'o')) | ((b == 'x') & (c == 'c') & (d == 'e')));
+    uint8_t f = (a == 'f') & (b == 'a') & (((c == 'i') & (d == 'l')) | ((c == 't') & (d == 'a')));
+    uint8_t p = (a == 'p') & (b == 'a') & (c == 'n') & (d == 'i');
+    return e | f | p | (uint8_t)((a == 't') & (b == 'r') & (c == 'a') & (d == 'c'));
 }
 
 /* Written so that the compiler makes vector code of it. */
 size_t paucis__failure_after(struct span text, size_t at) {
     const uint8_t *s = (const uint8_t *)text.at;
-    for (; text.len - at >= 64 + 2; at += 64) {
+    for (; text.len - at >= 64 + 3; at += 64) {
         uint8_t any = 0;
         for (size_t i = 0; i < 64; i++) any |= may_fail(s + at + i);
         if (any) break;
     }
-    for (; text.len - at > 2; at++)
+    for (; text.len - at > 3; at++)
         if (may_fail(s + at)) return at;
     return text.len;
 }
@@ -237,9 +239,21 @@ static struct joint table_joint(struct joints *j, struct span s, const char *nex
     return (struct joint){0};
 }
 
-static bool is_frame(struct span s) {
-    s = trim(s);
-    return begins(s, "File \"") && s.len < MOST_HEADING;
+/* Lines are many and tracebacks few: where the next `File "` stands is known in advance. */
+static bool is_frame(struct joints *j, struct span s, const char *end) {
+    static const char word[] = "File \"";
+    const char *at = j->frame;
+    if (at >= s.at + s.len && at) return false;
+    if (!at || at < s.at)
+        for (at = s.at; (at = memchr(at, *word, (size_t)(end - at))); at++)
+            if ((size_t)(end - at) >= strlen(word) && !memcmp(at, word, strlen(word))) break;
+    j->frame = at ? at : end;
+    return begins(trim(s), word) && s.len < MOST_HEADING;
+}
+
+/* Do its ends alone say that a line is no heading? */
+static bool is_ordinary(char first, char last) {
+    return !is_word(last) && !is_upper(first) && !strchr("d@+-|=< \t", first);
 }
 
 struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, const char *end) {
@@ -251,8 +265,10 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
         if (worth) return (struct joint){.worth = (uint8_t)worth};
     }
     bool inside = j->in_patch_head || j->after_minus || j->in_table || j->in_columns;
+    if (!inside && s.len && is_ordinary(*s.at, s.at[s.len - 1]))
+        return (struct joint){.closes = RANK_FRAME};
     if (!inside && (*at == ' ' || *at == '\t'))
-        return (struct joint){.rank = is_frame(s) ? RANK_FRAME : 0};
+        return (struct joint){.rank = is_frame(j, s, end) ? RANK_FRAME : 0};
     struct joint found = patch_joint(j, s);
     if (found.rank || found.worth) return found;
     found = table_joint(j, s, next, end);
@@ -269,7 +285,7 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
         j->in_columns = true;
         return (struct joint){.rank = RANK_PART};
     }
-    if (is_frame(s)) return (struct joint){.rank = RANK_FRAME};
+    if (is_frame(j, s, end)) return (struct joint){.rank = RANK_FRAME};
     if (*s.at != ' ' && *s.at != '\t') return (struct joint){.closes = RANK_FRAME};
     return (struct joint){0};
 }

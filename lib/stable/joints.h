@@ -33,6 +33,7 @@ struct joints {
     bool in_columns;
     bool in_head; /* of a text that an agent has put lines of its own in front of */
     size_t lines;
+    const char *frame; /* where the next one of a traceback may stand; NULL: not known */
 };
 
 /* What the line at `at` is; `len` is with its newline, and `end` the text's. */

@@ -1,6 +1,8 @@
 /* See reading.h. */
 #include "stable/reading.h"
 
+#include "stable/joints.h"
+
 #include <string.h>
 
 #define SAME_LINE 24 /* bytes: shorter lines are not worth repeating verbatim */
@@ -8,14 +10,14 @@
 
 static void fetch(const struct item_set *s, uint64_t hash) {
 #ifdef __GNUC__
-    if (s->size) __builtin_prefetch(&s->slots[item_place(s, hash)]);
+    if (s->size) __builtin_prefetch(&s->slots[item_slot(s, hash)]);
 #else
     (void)s, (void)hash;
 #endif
 }
 
-/* The place in a set of the i-th of r->hashes; NULL if memory ran out. */
-static struct item_entry *next_entry(const struct readings *r, struct item_set *s, size_t i) {
+/* The place in a set of the i-th of r->hashes; NO_ITEM if memory ran out. */
+static uint32_t next_place(const struct readings *r, struct item_set *s, size_t i) {
     if (r->hashes.count - i > AHEAD) fetch(s, r->hashes.at[i + AHEAD]);
     return item_add(s, r->hashes.at[i]);
 }
@@ -59,42 +61,53 @@ static struct span bare(struct span line) {
     return rest.at ? strip(rest) : line;
 }
 
-/* The same for a line of r->text that begins at `at`, without looking at every byte: a number in
- * front stands in the first word, as does a path with one. */
-static struct span bare_line(const struct readings *r, size_t at, size_t end) {
-    struct span line = strip(span_of(r->text.text.at + at, end - at));
-    at = (size_t)(line.at - r->text.text.at);
-    size_t word = paucis__item_seek(&r->text, ITEM_GOES_ON, false, at, at + line.len);
-    return paucis__item_seek(&r->text, ITEM_DIGIT, true, at, word) < word ? bare(line) : line;
+/* Is there a digit in the first word of what begins at this place of r->text? Without one there is
+ * no number in front. */
+static bool word_has_digit(const struct readings *r, size_t at) {
+    uint64_t word = item_window(&r->text, ITEM_GOES_ON, at);
+    return (word & ~(word + 1) & item_window(&r->text, ITEM_DIGIT, at)) || !(word + 1);
 }
 
 bool paucis__reading_is_last(const struct readings *r, struct span line, size_t part) {
     line = bare(strip(line));
     if (line.len < SAME_LINE) return false;
-    const struct item_entry *e = item_find(&r->lines, item_hash(line.at, line.len));
-    return !e || e->value <= part + 1;
+    uint32_t place = item_find(&r->lines, item_hash(line.at, line.len));
+    return place == NO_ITEM || r->lines.values.at[place] <= part + 1;
+}
+
+/* Notes that a line of r->text begins here, and its hash if it is long enough. */
+static paucis_err read_line(struct readings *r, size_t at, size_t end) {
+    const char *text = r->text.text.at;
+    struct span line = strip(span_of(text + at, end - at));
+    struct reading_line new = {.at = (uint32_t)at, .place = NO_LINE};
+    if (!VEC_ROOM(r->mem, r->begun, 1) || !VEC_ROOM(r->mem, r->hashes, 1)) return PAUCIS_E_NOMEM;
+    if (line.len && is_digit(*line.at))
+        new.number = (uint32_t)paucis__number_len(span_of(text + at, end - at));
+    if (line.len >= SAME_LINE && word_has_digit(r, (size_t)(line.at - text))) line = bare(line);
+    if (line.len >= SAME_LINE) {
+        new.place = 0;
+        r->hashes.at[r->hashes.count++] = item_hash(line.at, line.len);
+    }
+    r->begun.at[r->begun.count++] = new;
+    return PAUCIS_OK;
 }
 
 /* Notes where the lines of r->text begin, and numbers those that are long enough. */
 static paucis_err read_lines(struct readings *r, size_t part) {
-    size_t len = r->text.text.len, first = r->begun.count;
+    size_t len = r->text.text.len, first = r->begun.count, at = 0;
     r->hashes.count = 0;
-    for (size_t at = 0, end; at < len; at = end) {
-        end = paucis__item_seek(&r->text, ITEM_NEWLINE, true, at, len);
-        end += end < len;
-        if (!VEC_ROOM(r->mem, r->begun, 1) || !VEC_ROOM(r->mem, r->hashes, 1))
-            return PAUCIS_E_NOMEM;
-        struct span line = bare_line(r, at, end);
-        bool counts = line.len >= SAME_LINE;
-        r->begun.at[r->begun.count++] = (struct reading_line){(uint32_t)at, counts ? 0 : NO_LINE};
-        if (counts) r->hashes.at[r->hashes.count++] = item_hash(line.at, line.len);
-    }
+    for (size_t block = 0; block * 64 < len; block++)
+        for (uint64_t bits = r->text.blocks.at[block].bits[ITEM_NEWLINE]; bits; bits &= bits - 1) {
+            size_t end = block * 64 + item_first_bit(bits) + 1;
+            PAUCIS_TRY(read_line(r, at, end));
+            at = end;
+        }
+    if (at < len) PAUCIS_TRY(read_line(r, at, len));
     for (size_t i = first, k = 0; i < r->begun.count; i++) {
         if (r->begun.at[i].place == NO_LINE) continue;
-        struct item_entry *e = next_entry(r, &r->lines, k++);
-        if (!e) return PAUCIS_E_NOMEM;
-        e->value = part + 1;
-        r->begun.at[i].place = (uint32_t)(e - r->lines.entries.at);
+        uint32_t place = r->begun.at[i].place = next_place(r, &r->lines, k++);
+        if (place == NO_ITEM) return PAUCIS_E_NOMEM;
+        r->lines.values.at[place] = (uint32_t)part + 1;
     }
     return PAUCIS_OK;
 }
@@ -104,7 +117,7 @@ static paucis_err read_lines(struct readings *r, size_t part) {
 /* Finds and numbers the items of r->text, which stands at `offset` in a longer one. */
 static paucis_err read_items(struct readings *r, size_t offset, struct reading_items *out) {
     const char *text = r->text.text.at;
-    PAUCIS_TRY(paucis__item_scan(&r->text, 0, r->text.text.len));
+    PAUCIS_TRY(paucis__item_scan(&r->text));
     const struct item_spot *spot = r->text.items.at;
     size_t n = r->text.items.count;
     r->hashes.count = 0;
@@ -114,13 +127,12 @@ static paucis_err read_items(struct readings *r, size_t offset, struct reading_i
     for (size_t i = 0; i < n; i++)
         r->hashes.at[r->hashes.count++] = item_hash(text + spot[i].at, spot[i].len);
     for (size_t i = 0; i < n; i++) {
-        const struct item_entry *e = next_entry(r, &r->items, i);
-        if (!e) return PAUCIS_E_NOMEM;
-        size_t place = (size_t)(e - r->items.entries.at);
+        uint32_t place = next_place(r, &r->items, i);
+        if (place == NO_ITEM) return PAUCIS_E_NOMEM;
         if (place == r->code.count)
             r->code.at[r->code.count++] = paucis__item_is_code(text + spot[i].at, spot[i].len);
         out->at[out->count++] =
-            (struct reading_item){(uint32_t)(spot[i].at + offset), spot[i].len, (uint32_t)place};
+            (struct reading_item){(uint32_t)(spot[i].at + offset), spot[i].len, place};
     }
     return PAUCIS_OK;
 }
@@ -154,10 +166,9 @@ paucis_err paucis__reading_items(struct readings *r, const struct reading *resul
     return PAUCIS_OK;
 }
 
-paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t value) {
+paucis_err paucis__reading_mark(struct readings *r, struct span text, uint32_t value) {
     PAUCIS_TRY(read_stretch(r, text, 0));
-    for (size_t i = 0; i < r->torn.count; i++)
-        r->items.entries.at[r->torn.at[i].place].value = value;
+    for (size_t i = 0; i < r->torn.count; i++) r->items.values.at[r->torn.at[i].place] = value;
     return PAUCIS_OK;
 }
 

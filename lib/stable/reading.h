@@ -14,8 +14,9 @@ struct reading_item {
 };
 
 struct reading_line {
-    uint32_t at;    /* in its text; it ends where the next one begins */
-    uint32_t place; /* in `lines`; NO_LINE: too short to be worth repeating verbatim */
+    uint32_t at;     /* in its text; it ends where the next one begins */
+    uint32_t number; /* bytes of it that are blanks and a number a tool put in front; mostly 0 */
+    uint32_t place;  /* in `lines`; NO_LINE: too short to be worth repeating verbatim */
 };
 
 struct reading { /* of one text */
@@ -58,11 +59,11 @@ paucis_err paucis__reading_items(struct readings *r, const struct reading *resul
 /* Is this a line worth repeating verbatim, and `part` the last result that has it? */
 bool paucis__reading_is_last(const struct readings *r, struct span line, size_t part);
 static inline bool reading_is_last(const struct readings *r, uint32_t place, size_t part) {
-    return place != NO_LINE && r->lines.entries.at[place].value <= part + 1;
+    return place != NO_LINE && r->lines.values.at[place] <= part + 1;
 }
 
 /* Gives all items of a text this value. */
-paucis_err paucis__reading_mark(struct readings *r, struct span text, uint64_t value);
+paucis_err paucis__reading_mark(struct readings *r, struct span text, uint32_t value);
 
 void paucis__readings_clear(struct readings *r); /* keeps memory */
 void paucis__readings_free(struct readings *r);
