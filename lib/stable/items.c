@@ -113,8 +113,8 @@ size_t paucis__item_seek(const struct item_text *t, enum item_bit bit, bool has,
     return end;
 }
 
-/* An item of 64 bytes or more, which may be a run of many: names end after MOST bytes. Returns where
- * the run ends. */
+/* An item of 64 bytes or more, or a run of many: names end after MOST bytes. Returns where
+ * it ends. */
 static size_t long_item(struct item_text *t, size_t at, bool number) {
     enum item_bit bit = number ? ITEM_DIGIT : ITEM_GOES_ON;
     size_t end = paucis__item_seek(t, bit, false, at + 1, t->text.len), from = at;
