@@ -185,18 +185,12 @@ bool paucis__item_is_code(const char *at, size_t len) {
 
 #define LEAST_SLOTS 1024
 
-static void put(struct item_set *s, size_t place) {
-    struct item_slot new = {s->hashes.at[place], place + 1};
-    size_t i = item_slot(s, new.hash);
-    while (s->slots[i].entry) i = (i + 1) & (s->size - 1);
-    s->slots[i] = new;
-}
-
-static bool make_room(struct item_set *s) {
+/* Twice as many slots. */
+bool paucis__items_grow(struct item_set *s) {
     size_t count = s->values.count, size = s->size ? 2 * s->size : LEAST_SLOTS;
-    if (!VEC_ROOM(s->mem, s->values, 1) || !VEC_ROOM(s->mem, s->hashes, 1)) return false;
-    if (count >= NO_ITEM - 1) return false;
-    if (2 * (count + 1) <= s->size) return true;
+    if (size / 2 >= NO_ITEM || !VEC_ROOM(s->mem, s->values, size / 2 - count) ||
+        !VEC_ROOM(s->mem, s->hashes, size / 2 - count))
+        return false;
     if (size > s->room) {
         struct item_slot *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
         if (!slots) return false;
@@ -206,16 +200,9 @@ static bool make_room(struct item_set *s) {
     }
     s->size = size;
     memset(s->slots, 0, size * sizeof *s->slots);
-    for (size_t i = 0; i < count; i++) put(s, i);
+    for (size_t i = 0; i < count; i++)
+        *item_slot(s, s->hashes.at[i]) = (struct item_slot){s->hashes.at[i], i + 1};
     return true;
-}
-
-uint32_t paucis__item_new(struct item_set *s, uint64_t hash) {
-    if (!make_room(s)) return NO_ITEM;
-    s->hashes.at[s->hashes.count++] = hash;
-    s->values.at[s->values.count++] = 0;
-    put(s, s->values.count - 1);
-    return (uint32_t)(s->values.count - 1);
 }
 
 /* The table shrinks to what was needed: clearing it must not cost more than filling it did. */

@@ -68,7 +68,7 @@ struct item_slot {
 };
 struct item_set {
     struct mem *mem;
-    VEC(uint64_t) hashes; /* by place */
+    VEC(uint64_t) hashes; /* by place; there is room for half as many as there are slots */
     VEC(uint32_t) values;
     struct item_slot *slots;
     size_t size; /* of them in use: a power of two, or 0 */
@@ -80,24 +80,44 @@ struct item_set {
 
 static inline uint64_t item_hash(const char *at, size_t len) { return XXH3_64bits(at, len); }
 
-static inline size_t item_slot(const struct item_set *s, uint64_t hash) {
-    return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32) & (s->size - 1);
+static inline size_t item_first_slot(const struct item_set *s, uint64_t hash) {
+    return (size_t)(((hash ^ s->seed) * 0x9E3779B97F4A7C15u) >> 32);
 }
 
-uint32_t paucis__item_new(struct item_set *s, uint64_t hash); /* is not there yet */
+/* It will be looked for soon. */
+static inline void item_fetch(const struct item_set *s, uint64_t hash) {
+#ifdef __GNUC__
+    if (s->size) __builtin_prefetch(&s->slots[item_first_slot(s, hash) & (s->size - 1)]);
+#else
+    (void)s, (void)hash;
+#endif
+}
+
+/* The slot that has it, or a free one where it would lie. There must be slots. */
+static inline struct item_slot *item_slot(const struct item_set *s, uint64_t hash) {
+    for (size_t i = item_first_slot(s, hash);; i++) {
+        struct item_slot *slot = &s->slots[i & (s->size - 1)];
+        if (slot->hash == hash || !slot->entry) return slot;
+    }
+}
 
 /* Its place; NO_ITEM if it is not there. */
 static inline uint32_t item_find(const struct item_set *s, uint64_t hash) {
-    if (!s->size) return NO_ITEM;
-    for (size_t i = item_slot(s, hash); s->slots[i].entry; i = (i + 1) & (s->size - 1))
-        if (s->slots[i].hash == hash) return (uint32_t)(s->slots[i].entry - 1);
-    return NO_ITEM;
+    return s->size ? (uint32_t)(item_slot(s, hash)->entry - 1) : NO_ITEM;
 }
+
+bool paucis__items_grow(struct item_set *s);
 
 /* Its place, with number 0 there if it is new. NO_ITEM: out of memory. */
 static inline uint32_t item_add(struct item_set *s, uint64_t hash) {
-    uint32_t place = item_find(s, hash);
-    return place == NO_ITEM ? paucis__item_new(s, hash) : place;
+    size_t count = s->values.count;
+    if (2 * (count + 1) > s->size && !paucis__items_grow(s)) return NO_ITEM;
+    struct item_slot *slot = item_slot(s, hash);
+    if (slot->entry) return (uint32_t)(slot->entry - 1);
+    *slot = (struct item_slot){hash, count + 1};
+    s->hashes.at[s->hashes.count++] = hash;
+    s->values.at[s->values.count++] = 0;
+    return (uint32_t)count;
 }
 
 void paucis__items_clear(struct item_set *s); /* keeps memory */

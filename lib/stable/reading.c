@@ -8,17 +8,9 @@
 #define SAME_LINE 24 /* bytes: shorter lines are not worth repeating verbatim */
 #define AHEAD 8      /* entries of a table that are being fetched */
 
-static void fetch(const struct item_set *s, uint64_t hash) {
-#ifdef __GNUC__
-    if (s->size) __builtin_prefetch(&s->slots[item_slot(s, hash)]);
-#else
-    (void)s, (void)hash;
-#endif
-}
-
 /* The place in a set of the i-th of r->hashes; NO_ITEM if memory ran out. */
 static uint32_t next_place(const struct readings *r, struct item_set *s, size_t i) {
-    if (r->hashes.count - i > AHEAD) fetch(s, r->hashes.at[i + AHEAD]);
+    if (r->hashes.count - i > AHEAD) item_fetch(s, r->hashes.at[i + AHEAD]);
     return item_add(s, r->hashes.at[i]);
 }
 
