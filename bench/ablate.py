@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIB = "lib/stable/"
 
-# key: for --rows; changes: (file, old text, new text); option: of the policy, in place of a change
+# key: for --rows; changes: (file, old text, new text); option: one to give to the policy
 Row = collections.namedtuple("Row", "key name changes option", defaults=((), ""))
 
 
@@ -99,6 +99,8 @@ PARTS = [
         number(BIRTH, "LEAST_REFERENCE", "256", "SIZE_MAX")]),
     Row("cap", "no cap at birth", [
         change(BIRTH, "if (p->tool == TOOL_RECALL) return 0;", "if (p) return 0;")]),
+    Row("cap-risk", "no cap at birth, no limit of risk", [
+        change(BIRTH, "if (p->tool == TOOL_RECALL) return 0;", "if (p) return 0;")], "risk=1000000"),
     Row("cap-share", "no tenth above the cap", [
         change(BIRTH, "len > cap ? cap + (len - cap) / CAP_SHARE : cap;", "cap;")]),
     Row("superseded", "nothing is superseded", [
