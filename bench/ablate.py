@@ -2,9 +2,10 @@
 """What each part of the stable policy buys: ablate.py [--price P] [--rows A,B] [--jobs N] TRACES...
 
 A part is taken out by the smallest change of the sources that does so, or by an option where there is
-one; then the command is built again and `paucis replay` re-enacts the traces with it. ROWS is the table
-of these changes. They are made in a scratch copy, one row at a time, and what is printed are the tables
-of docs/forms.md: per cent of doing nothing, the level `balanced`, then `deep`.
+one; then the command is built again and `paucis replay` re-enacts the traces with it. PARTS has these
+changes, and TRIED those that would add something and were left out. They are made in a scratch copy, one
+row at a time, and what is printed are the tables of docs/forms.md: per cent of doing nothing, the level
+`balanced`, then `deep`.
 
 A change names the text that it replaces. That must stand in its file exactly once, or nothing is run at
 all: a row must not go on measuring what is no longer there. `--check` looks at just that, without a build
