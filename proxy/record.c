@@ -7,6 +7,9 @@
  * branch gets a record of its own that begins with what both share. A retry is the newest tip
  * itself.
  *
+ * A known conversation's tip is written when its turn is over. Until then it is a claim, in memory:
+ * whoever else continues what the claim continues is a branch at once.
+ *
  * WAL and synchronous=NORMAL: what was written survives the end of the process in any way, and
  * no request waits for a disk. One connection reads and another writes, each behind its lock, so
  * that a look-up, which takes microseconds, never waits for a commit. */
@@ -22,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256 };
+enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256, CLAIMS = 256 };
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
@@ -59,8 +62,8 @@ static const char *const sql[STATEMENTS] = {
         "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
         "raw,bad,last,model,name,still,cold,begun,budget_at FROM conv WHERE id=?1",
     [NEW] =
-        "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11,?12,?13,"
-        "?14)",
+        "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,?15,0,?16,?17,?9,?10,?11,?12,"
+        "?13,?14)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
     [PUT] =
         "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
@@ -79,6 +82,7 @@ struct record {
     sqlite3 *from, *to;   /* for reading, for writing */
     sqlite3_stmt *st[STATEMENTS];
     pthread_mutex_t reading, writing;
+    struct claim *claims[CLAIMS]; /* by conversation; under `reading` */
     unsigned logged;
 };
 
@@ -256,19 +260,24 @@ static void keep_up_to(char *list, size_t n) {
     }
 }
 
-/* What a branch that leaves after `n` messages has in common with the one it leaves. */
+/* What a branch that leaves after `n` messages has in common with the one it leaves. The library
+ * may count a system text in front, so numbers up to n + 1 are of these messages. What was cached
+ * of the other's last turn is not this one's, but it kept the common part warm. */
 static void branch(struct conv *c, size_t n) {
     struct conv old = *c;
     *c = (struct conv){.attach = old.attach, .render = old.render, .budget = old.budget};
     c->budget_at = old.budget_at;
+    c->last = old.last;
+    c->raw = old.raw;
+    memcpy(c->model, old.model, sizeof c->model);
     if (old.first_edit <= n) c->first_edit = old.first_edit;
     memcpy(c->begun, old.begun, sizeof c->begun);
     memcpy(c->name, old.name, sizeof c->name);
     memcpy(c->still, old.still, sizeof c->still);
     memcpy(c->cold, old.cold, sizeof c->cold);
-    keep_up_to(c->still, n + 1); /* the library may count a system text in front */
+    keep_up_to(c->still, n + 1);
     keep_up_to(c->cold, n + 1);
-    if (old.mode != MODE_RUNS && old.stopped_at <= n) {
+    if (old.mode != MODE_RUNS && old.stopped_at <= n + 1) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;
         memcpy(c->stop, old.stop, sizeof c->stop);
@@ -290,6 +299,9 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind_text(st, 12, c->cold);
     bind_text(st, 13, c->begun);
     bind(st, 14, c->budget_at);
+    bind(st, 15, c->raw);
+    sqlite3_bind_int64(st, 16, c->last);
+    bind_text(st, 17, c->model);
     if (!done(st)) return false;
     c->id = sqlite3_last_insert_rowid(r->to);
     return true;
@@ -310,6 +322,35 @@ void record_begin(struct conv *c, const struct scan *s, size_t n, bool known) {
     c->tip = s->at[s->n - 1];
 }
 
+static bool is_on(const struct scan *s, const struct claim *k) {
+    return k->n <= s->n && memcmp(&s->at[k->n - 1], &k->tip, sizeof k->tip) == 0;
+}
+
+/* Requests under way count as if their turns were over. */
+static void see_claims(const struct record *r, const struct scan *s, int64_t id, size_t *n,
+                       uint64_t *tip) {
+    for (const struct claim *k = r->claims[(uint64_t)id % CLAIMS]; k; k = k->next) {
+        if (k->conv != id) continue;
+        if (k->n > *tip) *tip = k->n;
+        if (k->n > *n && is_on(s, k)) *n = k->n;
+    }
+}
+
+static void claim(struct record *r, const struct conv *c, size_t n, struct claim *k) {
+    struct claim **at = &r->claims[(uint64_t)c->id % CLAIMS];
+    *k = (struct claim){.next = *at, .link = at, .conv = c->id, .n = n, .tip = c->tip};
+    if (*at) (*at)->link = &k->next;
+    *at = k;
+}
+
+void record_release(struct record *r, struct claim *k) {
+    if (!k->conv) return;
+    pthread_mutex_lock(&r->reading);
+    *k->link = k->next;
+    if (k->next) k->next->link = k->link;
+    pthread_mutex_unlock(&r->reading);
+}
+
 /* Reads only. c->id is 0 for one that is new, or a branch. */
 static bool find(struct record *r, const struct scan *s, struct conv *c) {
     int64_t id = 0;
@@ -317,8 +358,8 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
     uint64_t tip = 0;
     if (!find_tip(r, s, &id, &n)) return false;
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
-    bool known = n > 0 && n >= tip;
-    record_begin(c, s, n, known);
+    if (n > 0) see_claims(r, s, id, &n, &tip);
+    record_begin(c, s, n, n > 0 && n >= tip);
     return true;
 }
 
@@ -330,13 +371,15 @@ static bool end(struct record *r, bool ok) {
 
 /* A new one is written before anything is sent. One that is known keeps the tip it has until its
  * turn is over: the next request is found by either. */
-bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
+bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c,
+                 struct claim *k) {
     *c = (struct conv){0};
     if (r->shared) return shared_find(r->shared, s, peek, c);
     pthread_mutex_lock(&r->reading);
     bool ok =
         run(r->from, "BEGIN") && find(r, s, c); /* a tip and its conversation as of one moment */
     run(r->from, "COMMIT");
+    if (ok && c->id && !peek) claim(r, c, s->n, k);
     pthread_mutex_unlock(&r->reading);
     if (!ok || c->id || peek) return ok;
     pthread_mutex_lock(&r->writing);
