@@ -256,6 +256,7 @@ void record_begin(struct conv *c, const struct scan *s, size_t n, bool known);
 bool shared_find(struct store *store, const struct scan *s, bool peek, struct conv *c);
 bool shared_put(struct store *store, const struct conv *c);
 bool shared_turn(struct store *store, const struct conv *c); /* what the answer told */
+bool shared_off(struct store *store, int64_t id, const char *why);
 /* The conversation that these messages continue, a new one, or a fork; `peek` makes none and claims
  * none. False: the file failed. */
 bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c,

@@ -54,6 +54,9 @@ static const char schema[] =
     "output INT,"
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
+/* Switched off by hand, and the request that writes has not seen it. */
+#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<2"
+
 enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, STOP, STATEMENTS, READS = NEW };
 
 static const char *const sql[STATEMENTS] = {
@@ -65,9 +68,11 @@ static const char *const sql[STATEMENTS] = {
         "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,?15,0,?16,?17,?9,?10,?11,?12,"
         "?13,?14)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
-    [PUT] =
-        "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
-        "stop=?8,still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
+    [PUT] = "UPDATE conv SET attach=?2,render=?3,mode=iif(" IS_OFF
+            ",mode,?4),"
+            "stopped_at=iif(" IS_OFF ",0,?5),first_edit=?6,budget=?7,stop=iif(" IS_OFF
+            ",stop,?8),"
+            "still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
     [TURN] =
         "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8,"
         "tip=max(tip,?9),used=?10 WHERE id=?1",

@@ -93,6 +93,24 @@ def test_many_forks_at_once():
     s.stop()
 
 
+def test_off_while_a_request_is_under_way():
+    """The window is learnt in between, and that is written to the same record."""
+    s = led_to(12)
+
+    def off_and_refuse(body):
+        p.refuse_next.remove(off_and_refuse)
+        assert subprocess.run([PAUCIS, "off", "1", "--record", s.record]).returncode == 0
+        return "prompt is too long: 20000 tokens > 18000 maximum"
+
+    p.refuse_next.append(off_and_refuse)
+    _, headers, _ = post(s, chat_body(13))
+    assert "reason=window" in headers["x-paucis"] or "saved=" in headers["x-paucis"], headers
+    assert rows(s, "SELECT budget>0 FROM conv") == [(1,)]
+    _, headers, _ = post(s, chat_body(14))
+    assert "reason=stopped" in headers["x-paucis"] and p.seen[-1][3] == chat_body(14), headers["x-paucis"]
+    s.stop()
+
+
 def anthropic(turns, words=None):
     messages = [{"role": "user", "content": "go"}]
     for m in json.loads(chat_body(turns))["messages"][2:]:
