@@ -10,6 +10,10 @@
  * A known conversation's tip is written when its turn is over. Until then it is a claim, in memory:
  * whoever else continues what the claim continues is a branch at once.
  *
+ * Of a conversation's tips the newest stay, the first, and those where a branch would begin with
+ * something else than at the one before. So a client that goes back to any turn is found, by an
+ * earlier tip of its chain, with the same record as if every tip were there.
+ *
  * WAL and synchronous=NORMAL: what was written survives the end of the process in any way, and
  * no request waits for a disk. One connection reads and another writes, each behind its lock, so
  * that a look-up, which takes microseconds, never waits for a commit. */
@@ -26,6 +30,7 @@
 #include <unistd.h>
 
 enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256, CLAIMS = 256 };
+enum { NEWEST = 16, MOST_THINNED = 256 }; /* tips that stay; that are looked at in one turn */
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
@@ -33,7 +38,7 @@ enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256, CLAIMS = 256 };
 
 static const char settings[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
-    "PRAGMA wal_autocheckpoint=0;";
+    "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4000000;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
 /* What earlier layouts did not have; it fails where the table is not there yet. */
 static const char *const later[] = {"ALTER TABLE conv ADD COLUMN name TEXT DEFAULT ''",
@@ -57,7 +62,22 @@ static const char schema[] =
 /* Switched off by hand, and the request that writes has not seen it. */
 #define IS_OFF "mode=4 AND stopped_at=0 AND ?4<2"
 
-enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, STOP, STATEMENTS, READS = NEW };
+enum {
+    FIND,
+    GET,
+    NEW,
+    TIP,
+    PUT,
+    TURN,
+    TOLD,
+    LOG,
+    STOP,
+    COUNT,
+    TIPS,
+    THIN,
+    STATEMENTS,
+    READS = NEW
+};
 
 static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
@@ -73,13 +93,17 @@ static const char *const sql[STATEMENTS] = {
             "stopped_at=iif(" IS_OFF ",0,?5),first_edit=?6,budget=?7,stop=iif(" IS_OFF
             ",stop,?8),"
             "still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
-    [TURN] =
-        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8,"
-        "tip=max(tip,?9),used=?10 WHERE id=?1",
+    [TURN] = "UPDATE conv SET tip=max(tip,?2),used=?3 WHERE id=?1",
+    [TOLD] =
+        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
+        " WHERE id=?1 AND last<=?7",
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
         "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
     [STOP] = "UPDATE conv SET mode=?2,stop=?3 WHERE id=?1 AND mode=0",
+    [COUNT] = "SELECT count(*) FROM tip WHERE conv=?1",
+    [TIPS] = "SELECT n,hash FROM tip WHERE conv=?1 AND length(hash)=16 ORDER BY n LIMIT ?2",
+    [THIN] = "DELETE FROM tip WHERE hash=?1",
 };
 
 struct record {
@@ -331,13 +355,15 @@ static bool is_on(const struct scan *s, const struct claim *k) {
     return k->n <= s->n && memcmp(&s->at[k->n - 1], &k->tip, sizeof k->tip) == 0;
 }
 
-/* Requests under way count as if their turns were over. */
-static void see_claims(const struct record *r, const struct scan *s, int64_t id, size_t *n,
+/* Requests under way count as if their turns were over; those before this one keep it warm. */
+static void see_claims(const struct record *r, const struct scan *s, struct conv *c, size_t *n,
                        uint64_t *tip) {
-    for (const struct claim *k = r->claims[(uint64_t)id % CLAIMS]; k; k = k->next) {
-        if (k->conv != id) continue;
+    for (const struct claim *k = r->claims[(uint64_t)c->id % CLAIMS]; k; k = k->next) {
+        if (k->conv != c->id) continue;
         if (k->n > *tip) *tip = k->n;
-        if (k->n > *n && is_on(s, k)) *n = k->n;
+        if (!is_on(s, k)) continue;
+        if (k->n > *n) *n = k->n;
+        if (c->last) c->last = (int64_t)time(NULL);
     }
 }
 
@@ -363,7 +389,7 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
     uint64_t tip = 0;
     if (!find_tip(r, s, &id, &n)) return false;
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
-    if (n > 0) see_claims(r, s, id, &n, &tip);
+    if (n > 0) see_claims(r, s, c, &n, &tip);
     record_begin(c, s, n, n > 0 && n >= tip);
     return true;
 }
@@ -414,8 +440,13 @@ bool record_put(struct record *r, const struct conv *c) {
     return ok;
 }
 
+/* What the answer told, if no later one has told more. */
 static bool put_turn(struct record *r, const struct conv *c, size_t n) {
     sqlite3_stmt *st = begin(r, TURN, c->id);
+    bind(st, 2, n);
+    sqlite3_bind_int64(st, 3, (int64_t)time(NULL));
+    if (!done(st)) return false;
+    st = begin(r, TOLD, c->id);
     bind(st, 2, c->prompt);
     bind(st, 3, c->cached);
     bind(st, 4, c->written);
@@ -423,9 +454,45 @@ static bool put_turn(struct record *r, const struct conv *c, size_t n) {
     bind(st, 6, c->bad_turns);
     sqlite3_bind_int64(st, 7, c->last);
     bind_text(st, 8, c->model);
-    bind(st, 9, n);
-    sqlite3_bind_int64(st, 10, (int64_t)time(NULL));
     return done(st);
+}
+
+static bool begins_alike(const struct conv *c, size_t n, size_t m) {
+    struct conv a = *c, b = *c;
+    branch(&a, n);
+    branch(&b, m);
+    return a.first_edit == b.first_edit && a.mode == b.mode && strcmp(a.still, b.still) == 0 &&
+           strcmp(a.cold, b.cold) == 0;
+}
+
+/* Leaves out tips that tell nothing. */
+static bool thin(struct record *r, const struct conv *c) {
+    struct {
+        size_t n;
+        struct chain hash;
+    } at[MOST_THINNED], *kept = at;
+    sqlite3_stmt *st = begin(r, COUNT, c->id);
+    size_t rows = 0, count = sqlite3_step(st) == SQLITE_ROW ? (size_t)column(st, 0) : 0;
+    sqlite3_reset(st);
+    if (count <= 2 * NEWEST) return true;
+    st = begin(r, TIPS, c->id);
+    bind(st, 2, count - NEWEST < MOST_THINNED ? count - NEWEST : MOST_THINNED);
+    for (; rows < MOST_THINNED && sqlite3_step(st) == SQLITE_ROW; rows++) {
+        at[rows].n = (size_t)column(st, 0);
+        memcpy(&at[rows].hash, sqlite3_column_blob(st, 1), sizeof at->hash);
+    }
+    sqlite3_reset(st);
+    bool ok = true;
+    for (size_t i = 1; ok && i < rows; i++) {
+        if (!begins_alike(c, kept->n, at[i].n)) {
+            kept = &at[i];
+            continue;
+        }
+        st = begin(r, THIN, 0);
+        sqlite3_bind_blob(st, 1, &at[i].hash, sizeof at->hash, SQLITE_STATIC);
+        ok = done(st);
+    }
+    return ok;
 }
 
 bool record_off(struct record *r, int64_t id, const char *why) {
@@ -481,7 +548,7 @@ void record_turn(struct record *r, const struct xfer *x) {
     }
     pthread_mutex_lock(&r->writing);
     if (run(r->to, "BEGIN IMMEDIATE")) {
-        bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n));
+        bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n) && thin(r, c));
         (void)end(r, ok && put_log(r, x));
     }
     if (++r->logged % TIDY == 0) tidy(r);

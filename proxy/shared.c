@@ -128,7 +128,9 @@ bool shared_find(struct store *s, const struct scan *scan, bool peek, struct con
             c->id = (int64_t)((scan->at[scan->n - 1].lo ^ more) >> 12 | 1); /* exact in a page */
             version = 0;
         }
-        enum store_err err = put(s, c, scan->n, version);
+        struct conv now = *c; /* for the next: this one keeps it warm */
+        if (now.last) now.last = (int64_t)time(NULL);
+        enum store_err err = put(s, &now, scan->n, version);
         if (!err) return write_note(s, name, &c->id, sizeof c->id);
         if (err != STORE_CONFLICT) return false;
     }
@@ -177,6 +179,7 @@ bool shared_turn(struct store *s, const struct conv *c) {
         bool there;
         if (!get(s, c->id, &note, &version, &there) || !there) return false;
         struct conv *to = &note.conv;
+        if (c->last < to->last) return true; /* it told nothing, or a later one has told more */
         to->prompt = c->prompt;
         to->cached = c->cached;
         to->written = c->written;

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import threading
 
-from harness import PAUCIS, Serve, Upstream, chat_body, post, run_tests, until
+from harness import PAUCIS, Serve, Upstream, chat_body, long_text, post, run_tests, until
 
 up = Upstream(check=True)
 p = up.provider
@@ -33,8 +33,9 @@ def other_way(turns, words="no, the other way", more=0):
     return json.dumps(doc).encode()
 
 
-def under_way(serve, body):
+def under_way(serve, body, upstream=up):
     """Sends a request whose answer takes a while; gives a function that waits for its end."""
+    p = upstream.provider
     before = len(p.seen)
     t = threading.Thread(target=post, args=(serve, body), kwargs={"x_pause": "0.4"})
     t.start()
@@ -143,6 +144,66 @@ def test_a_fork_of_what_was_stopped():
     assert convs(s) == 2 and p.seen[-1][3] == fork, headers["x-paucis"]
     s.stop()
     p.caching = False
+
+
+def session(turns, **more):
+    messages = [{"role": "system", "content": "You are a test."}, {"role": "user", "content": "go"}]
+    for i in range(turns):
+        call = {"id": f"call_{i}", "type": "function",
+                "function": {"name": "bash", "arguments": json.dumps({"command": f"make t{i}"})}}
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                     {"role": "tool", "tool_call_id": f"call_{i}", "content": long_text(i, 2)}]
+    return json.dumps({"model": "gpt-test", "messages": messages, **more}).encode()
+
+
+def test_a_pause_is_one_pause():
+    """The cache is cold for one request, and warm for the next, which may come before the turn is recorded."""
+    far = Upstream(check=False)
+    s = Serve(far, "-q", decide=("-l", "deep"))
+    for i in range(30):
+        post(s, session(i))
+    assert until(lambda: rows(s, "SELECT max(n) FROM tip") == [(60,)])
+    db = sqlite3.connect(s.record, isolation_level=None)
+    db.execute("UPDATE conv SET last = last - 100000")
+    db.close()
+    wait = under_way(s, session(30, stream=True), far)
+    post(s, session(31))
+    wait()
+    post(s, session(32))
+    assert rows(s, "SELECT cold FROM conv") == [("62",)], rows(s, "SELECT cold FROM conv")
+    s.stop()
+
+
+def test_tips_are_few_and_all_turns_are_found():
+    turns, cold = 120, 30
+    far = Upstream(check=False)
+    s = Serve(far, "-q", decide=("-l", "deep"))
+    db = sqlite3.connect(s.record, isolation_level=None)
+    noted = lambda n: until(lambda: db.execute("SELECT max(n) FROM tip").fetchone()[0] == 2 + 2 * n)
+    sent = []
+    for i in range(turns):
+        if i == cold:  # a pause before this request
+            assert noted(i - 1)
+            db.execute("UPDATE conv SET last = last - 100000")
+        post(s, session(i))
+        sent.append(far.provider.seen[-1][3])
+    assert noted(turns - 1)
+    name, attach, at, first = db.execute("SELECT name, attach, cold, first_edit FROM conv").fetchone()
+    assert at == str(2 + 2 * cold) and first and first < 60, (at, first)
+    tips = db.execute("SELECT count(*) FROM tip").fetchone()[0]
+    print(f"     {tips} tips after {turns} turns")
+    # back to any turn: the same conversation, as it was then
+    back = {turns - 1, turns - 5, 90, 60, cold + 1, cold, cold - 1, 20, first // 2, 2, 0}
+    for i in sorted(back, reverse=True):
+        post(s, session(i))
+        assert far.provider.seen[-1][3] == sent[i], i
+        branch = db.execute("SELECT name, attach, cold FROM conv ORDER BY id DESC").fetchone()
+        assert branch == (name, attach, at if i >= cold else ""), (i, branch)
+    post(s, session(turns))
+    assert convs(s) == len(back), convs(s)  # the newest turn is a retry, the others are branches
+    assert tips <= 40, tips
+    db.close()
+    s.stop()
 
 
 run_tests(globals())
