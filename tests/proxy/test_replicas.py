@@ -1,6 +1,6 @@
 """Many machines: replicas that share nothing but a store in Redis. The requests of every session are scattered over
-them, while replicas are killed and come back; what they send is what a single one would have sent, everything that
-was left out comes back, and no request fails. With PAUCIS_LONG=1 a cluster of six Redis servers, one of which is
+them, while replicas are killed and come back; what they send is what a single one would have sent, the provider finds as
+much of it in its cache (within one point of a hundred), everything that was left out comes back, and no request fails. With PAUCIS_LONG=1 a cluster of six Redis servers, one of which is
 killed and comes back, and 200 sessions of 60 turns; where there is nginx, the clients speak to it."""
 import http.client
 import json
@@ -127,6 +127,10 @@ def by_task(seen):
     return found
 
 
+def cached_share(bill):
+    return bill["cached"] / (bill["cached"] + bill["written"] + bill["fresh"])
+
+
 def converse(balancer, sessions, faults, reasons):
     for n in sessions:
         for turn in range(TURNS + 1):
@@ -165,6 +169,10 @@ def test_replicas():
     ours, theirs = by_task(up.provider.seen), by_task(alone.provider.seen)
     wrong = [k for k in theirs if ours.get(k) != theirs[k]]
     assert not wrong, (len(wrong), len(theirs), sorted(wrong)[:5], reasons)
+    shares = [cached_share(u.provider.bill) for u in (up, alone)]
+    print("     from the provider's cache: %.2f %% of the prompt tokens behind three replicas (%d requests), %.2f %% behind "
+          "one (%d)" % (100 * shares[0], up.provider.bill["requests"], 100 * shares[1], alone.provider.bill["requests"]))
+    assert shares[1] > 0.5 and abs(shares[0] - shares[1]) < 0.01, shares
     last = [next(iter(ours[(f"task {n}", 2 + 2 * TURNS)])) for n in range(0, SESSIONS, max(1, SESSIONS // 10))]
     for n, data in zip(range(0, SESSIONS, max(1, SESSIONS // 10)), last):
         assert HANDLE.search(data)
