@@ -22,8 +22,10 @@ const struct command commands[CMD_COUNT] = {
 #define ON_ALL (~0u)
 #ifdef PAUCIS_SERVE
 #define ON_PROXY (ON(serve) | ON(run))
+#define ON_OFF ON(off)
 #else
 #define ON_PROXY 0u
+#define ON_OFF 0u
 #endif
 #ifdef PAUCIS_STORE
 #define ON_STORE (ON(restore) | ON(recall) | ON(store) | ON(mcp))

@@ -109,12 +109,20 @@ int cmd_report(const struct args *a) {
 
 int cmd_off(const struct args *a) {
     if (a->noperands != 1) return usage_error("which conversation? its number is in 'paucis why'");
+    static const char why[] = "switched off by hand";
+    int64_t id = strtoll(a->operands[0], NULL, 10);
     struct config *c = config_read(a);
-    struct record *r = c ? open_record(c) : NULL;
-    bool ok = r && record_off(r, strtoll(a->operands[0], NULL, 10), "switched off by hand");
+    struct keep_all *keep = NULL;
+    bool there = c && (!c->store.asked || keep_start(c, &keep));
+    struct store *shared = there ? keep_shared(c, keep) : NULL; /* the replicas' record, if any */
+    struct record *r = there && !shared ? open_record(c) : NULL;
+    bool ok = shared ? shared_off(shared, id, why) : r && record_off(r, id, why);
     if (ok) complain("conversation %s is left to itself from its next request on", a->operands[0]);
-    if (r && !ok) complain("no running conversation has the number '%s'", a->operands[0]);
+    if (!ok && (r || shared))
+        complain("no running conversation has the number '%s'%s", a->operands[0],
+                 shared ? "" : "; where replicas share a store, name it with --store");
     record_close(r);
+    keep_stop(keep);
     config_free(c);
     return ok ? EXIT_DONE : EXIT_USAGE;
 }

@@ -234,6 +234,10 @@ bool shared_turn(struct store *store, const struct conv *c) {
     (void)store, (void)c;
     return false;
 }
+bool shared_off(struct store *store, int64_t id, const char *why) {
+    (void)store, (void)id, (void)why;
+    return false;
+}
 struct keeper *keeper_new(struct keep_all *k) {
     (void)k;
     return NULL;

@@ -228,6 +228,14 @@ struct conv {
     char cold[LIST_TEXT];  /* ... that found the cache cold, so that a cut was free */
 };
 
+/* A request of a known conversation, from when it is found until its turn is recorded. */
+struct claim {
+    struct claim *next, **link;
+    int64_t conv; /* 0: no claim */
+    size_t n;     /* messages */
+    struct chain tip;
+};
+
 /* begun.c: the options that a conversation began with, as a line of text and back. */
 struct begun {
     paucis_opts opts;
@@ -248,9 +256,12 @@ void record_begin(struct conv *c, const struct scan *s, size_t n, bool known);
 bool shared_find(struct store *store, const struct scan *s, bool peek, struct conv *c);
 bool shared_put(struct store *store, const struct conv *c);
 bool shared_turn(struct store *store, const struct conv *c); /* what the answer told */
-/* The conversation that these messages continue, a new one, or a fork; `peek` makes none. False:
- * the file failed. */
-bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c);
+bool shared_off(struct store *store, int64_t id, const char *why);
+/* The conversation that these messages continue, a new one, or a fork; `peek` makes none and claims
+ * none. False: the file failed. */
+bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c,
+                 struct claim *k);
+void record_release(struct record *r, struct claim *k); /* at the end of the request, in any case */
 bool record_put(struct record *r, const struct conv *c); /* all but the last turn */
 /* After the turn: how far the conversation has come, its counts, and a line about the request,
  * kept for `paucis why`. */
@@ -312,6 +323,7 @@ struct xfer {
 
     /* rewrite.c, ladder.c */
     struct conv conv;
+    struct claim claim;
     struct scan scan;
     paucis_stats stats;
     enum rung rung;

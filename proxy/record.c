@@ -7,6 +7,13 @@
  * branch gets a record of its own that begins with what both share. A retry is the newest tip
  * itself.
  *
+ * A known conversation's tip is written when its turn is over. Until then it is a claim, in memory:
+ * whoever else continues what the claim continues is a branch at once.
+ *
+ * Of a conversation's tips the newest stay, the first, and those where a branch would begin with
+ * something else than at the one before. So a client that goes back to any turn is found, by an
+ * earlier tip of its chain, with the same record as if every tip were there.
+ *
  * WAL and synchronous=NORMAL: what was written survives the end of the process in any way, and
  * no request waits for a disk. One connection reads and another writes, each behind its lock, so
  * that a look-up, which takes microseconds, never waits for a commit. */
@@ -22,7 +29,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256 };
+enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256, CLAIMS = 256 };
+enum { NEWEST = 16, MOST_THINNED = 256 }; /* tips that stay; that are looked at in one turn */
 
 /* The number of this layout. What is in the tables `conv` and `tip` must outlive it; requests of
  * another layout are only a log and go. */
@@ -30,7 +38,7 @@ enum { KEEP_DAYS = 30, KEEP_REQUESTS = 20000, TIDY = 256 };
 
 static const char settings[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=250;"
-    "PRAGMA wal_autocheckpoint=0;";
+    "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4000000;";
 static const char other_layout[] = "DROP TABLE IF EXISTS request; PRAGMA user_version=" LAYOUT ";";
 /* What earlier layouts did not have; it fails where the table is not there yet. */
 static const char *const later[] = {"ALTER TABLE conv ADD COLUMN name TEXT DEFAULT ''",
@@ -51,7 +59,25 @@ static const char schema[] =
     "output INT,"
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
-enum { FIND, GET, NEW, TIP, PUT, TURN, LOG, STOP, STATEMENTS, READS = NEW };
+/* Switched off by hand, and the request that writes has not seen it. */
+#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<2"
+
+enum {
+    FIND,
+    GET,
+    NEW,
+    TIP,
+    PUT,
+    TURN,
+    TOLD,
+    LOG,
+    STOP,
+    COUNT,
+    TIPS,
+    THIN,
+    STATEMENTS,
+    READS = NEW
+};
 
 static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT conv,n FROM tip WHERE hash=?1",
@@ -59,19 +85,25 @@ static const char *const sql[STATEMENTS] = {
         "SELECT tip,attach,render,mode,stopped_at,first_edit,budget,stop,prompt,cached,written,"
         "raw,bad,last,model,name,still,cold,begun,budget_at FROM conv WHERE id=?1",
     [NEW] =
-        "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,0,0,'',?9,?10,?11,?12,?13,"
-        "?14)",
+        "INSERT INTO conv VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,?15,0,?16,?17,?9,?10,?11,?12,"
+        "?13,?14)",
     [TIP] = "INSERT OR REPLACE INTO tip VALUES(?1,?2,?3)",
-    [PUT] =
-        "UPDATE conv SET attach=?2,render=?3,mode=?4,stopped_at=?5,first_edit=?6,budget=?7,"
-        "stop=?8,still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
-    [TURN] =
-        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8,"
-        "tip=max(tip,?9),used=?10 WHERE id=?1",
+    [PUT] = "UPDATE conv SET attach=?2,render=?3,mode=iif(" IS_OFF
+            ",mode,?4),"
+            "stopped_at=iif(" IS_OFF ",0,?5),first_edit=?6,budget=?7,stop=iif(" IS_OFF
+            ",stop,?8),"
+            "still=?9,cold=?10,begun=?11,budget_at=?12 WHERE id=?1",
+    [TURN] = "UPDATE conv SET tip=max(tip,?2),used=?3 WHERE id=?1",
+    [TOLD] =
+        "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
+        " WHERE id=?1 AND last<=?7",
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
         "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
     [STOP] = "UPDATE conv SET mode=?2,stop=?3 WHERE id=?1 AND mode=0",
+    [COUNT] = "SELECT count(*) FROM tip WHERE conv=?1",
+    [TIPS] = "SELECT n,hash FROM tip WHERE conv=?1 AND length(hash)=16 ORDER BY n LIMIT ?2",
+    [THIN] = "DELETE FROM tip WHERE hash=?1",
 };
 
 struct record {
@@ -79,6 +111,7 @@ struct record {
     sqlite3 *from, *to;   /* for reading, for writing */
     sqlite3_stmt *st[STATEMENTS];
     pthread_mutex_t reading, writing;
+    struct claim *claims[CLAIMS]; /* by conversation; under `reading` */
     unsigned logged;
 };
 
@@ -256,19 +289,24 @@ static void keep_up_to(char *list, size_t n) {
     }
 }
 
-/* What a branch that leaves after `n` messages has in common with the one it leaves. */
+/* What a branch that leaves after `n` messages has in common with the one it leaves. The library
+ * may count a system text in front, so numbers up to n + 1 are of these messages. What was cached
+ * of the other's last turn is not this one's, but it kept the common part warm. */
 static void branch(struct conv *c, size_t n) {
     struct conv old = *c;
     *c = (struct conv){.attach = old.attach, .render = old.render, .budget = old.budget};
     c->budget_at = old.budget_at;
+    c->last = old.last;
+    c->raw = old.raw;
+    memcpy(c->model, old.model, sizeof c->model);
     if (old.first_edit <= n) c->first_edit = old.first_edit;
     memcpy(c->begun, old.begun, sizeof c->begun);
     memcpy(c->name, old.name, sizeof c->name);
     memcpy(c->still, old.still, sizeof c->still);
     memcpy(c->cold, old.cold, sizeof c->cold);
-    keep_up_to(c->still, n + 1); /* the library may count a system text in front */
+    keep_up_to(c->still, n + 1);
     keep_up_to(c->cold, n + 1);
-    if (old.mode != MODE_RUNS && old.stopped_at <= n) {
+    if (old.mode != MODE_RUNS && old.stopped_at <= n + 1) {
         c->mode = old.mode;
         c->stopped_at = old.stopped_at;
         memcpy(c->stop, old.stop, sizeof c->stop);
@@ -290,6 +328,9 @@ static bool insert(struct record *r, struct conv *c, size_t tip) {
     bind_text(st, 12, c->cold);
     bind_text(st, 13, c->begun);
     bind(st, 14, c->budget_at);
+    bind(st, 15, c->raw);
+    sqlite3_bind_int64(st, 16, c->last);
+    bind_text(st, 17, c->model);
     if (!done(st)) return false;
     c->id = sqlite3_last_insert_rowid(r->to);
     return true;
@@ -310,6 +351,37 @@ void record_begin(struct conv *c, const struct scan *s, size_t n, bool known) {
     c->tip = s->at[s->n - 1];
 }
 
+static bool is_on(const struct scan *s, const struct claim *k) {
+    return k->n <= s->n && memcmp(&s->at[k->n - 1], &k->tip, sizeof k->tip) == 0;
+}
+
+/* Requests under way count as if their turns were over; those before this one keep it warm. */
+static void see_claims(const struct record *r, const struct scan *s, struct conv *c, size_t *n,
+                       uint64_t *tip) {
+    for (const struct claim *k = r->claims[(uint64_t)c->id % CLAIMS]; k; k = k->next) {
+        if (k->conv != c->id) continue;
+        if (k->n > *tip) *tip = k->n;
+        if (!is_on(s, k)) continue;
+        if (k->n > *n) *n = k->n;
+        if (c->last) c->last = (int64_t)time(NULL);
+    }
+}
+
+static void claim(struct record *r, const struct conv *c, size_t n, struct claim *k) {
+    struct claim **at = &r->claims[(uint64_t)c->id % CLAIMS];
+    *k = (struct claim){.next = *at, .link = at, .conv = c->id, .n = n, .tip = c->tip};
+    if (*at) (*at)->link = &k->next;
+    *at = k;
+}
+
+void record_release(struct record *r, struct claim *k) {
+    if (!k->conv) return;
+    pthread_mutex_lock(&r->reading);
+    *k->link = k->next;
+    if (k->next) k->next->link = k->link;
+    pthread_mutex_unlock(&r->reading);
+}
+
 /* Reads only. c->id is 0 for one that is new, or a branch. */
 static bool find(struct record *r, const struct scan *s, struct conv *c) {
     int64_t id = 0;
@@ -317,8 +389,8 @@ static bool find(struct record *r, const struct scan *s, struct conv *c) {
     uint64_t tip = 0;
     if (!find_tip(r, s, &id, &n)) return false;
     if (n > 0 && !get(r, id, c, &tip)) n = 0; /* its record was purged */
-    bool known = n > 0 && n >= tip;
-    record_begin(c, s, n, known);
+    if (n > 0) see_claims(r, s, c, &n, &tip);
+    record_begin(c, s, n, n > 0 && n >= tip);
     return true;
 }
 
@@ -330,13 +402,15 @@ static bool end(struct record *r, bool ok) {
 
 /* A new one is written before anything is sent. One that is known keeps the tip it has until its
  * turn is over: the next request is found by either. */
-bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c) {
+bool record_find(struct record *r, const struct scan *s, bool peek, struct conv *c,
+                 struct claim *k) {
     *c = (struct conv){0};
     if (r->shared) return shared_find(r->shared, s, peek, c);
     pthread_mutex_lock(&r->reading);
     bool ok =
         run(r->from, "BEGIN") && find(r, s, c); /* a tip and its conversation as of one moment */
     run(r->from, "COMMIT");
+    if (ok && c->id && !peek) claim(r, c, s->n, k);
     pthread_mutex_unlock(&r->reading);
     if (!ok || c->id || peek) return ok;
     pthread_mutex_lock(&r->writing);
@@ -366,8 +440,13 @@ bool record_put(struct record *r, const struct conv *c) {
     return ok;
 }
 
+/* What the answer told, if no later one has told more. */
 static bool put_turn(struct record *r, const struct conv *c, size_t n) {
     sqlite3_stmt *st = begin(r, TURN, c->id);
+    bind(st, 2, n);
+    sqlite3_bind_int64(st, 3, (int64_t)time(NULL));
+    if (!done(st)) return false;
+    st = begin(r, TOLD, c->id);
     bind(st, 2, c->prompt);
     bind(st, 3, c->cached);
     bind(st, 4, c->written);
@@ -375,9 +454,45 @@ static bool put_turn(struct record *r, const struct conv *c, size_t n) {
     bind(st, 6, c->bad_turns);
     sqlite3_bind_int64(st, 7, c->last);
     bind_text(st, 8, c->model);
-    bind(st, 9, n);
-    sqlite3_bind_int64(st, 10, (int64_t)time(NULL));
     return done(st);
+}
+
+static bool begins_alike(const struct conv *c, size_t n, size_t m) {
+    struct conv a = *c, b = *c;
+    branch(&a, n);
+    branch(&b, m);
+    return a.first_edit == b.first_edit && a.mode == b.mode && strcmp(a.still, b.still) == 0 &&
+           strcmp(a.cold, b.cold) == 0;
+}
+
+/* Leaves out tips that tell nothing. */
+static bool thin(struct record *r, const struct conv *c) {
+    struct {
+        size_t n;
+        struct chain hash;
+    } at[MOST_THINNED], *kept = at;
+    sqlite3_stmt *st = begin(r, COUNT, c->id);
+    size_t rows = 0, count = sqlite3_step(st) == SQLITE_ROW ? (size_t)column(st, 0) : 0;
+    sqlite3_reset(st);
+    if (count <= 2 * NEWEST) return true;
+    st = begin(r, TIPS, c->id);
+    bind(st, 2, count - NEWEST < MOST_THINNED ? count - NEWEST : MOST_THINNED);
+    for (; rows < MOST_THINNED && sqlite3_step(st) == SQLITE_ROW; rows++) {
+        at[rows].n = (size_t)column(st, 0);
+        memcpy(&at[rows].hash, sqlite3_column_blob(st, 1), sizeof at->hash);
+    }
+    sqlite3_reset(st);
+    bool ok = true;
+    for (size_t i = 1; ok && i < rows; i++) {
+        if (!begins_alike(c, kept->n, at[i].n)) {
+            kept = &at[i];
+            continue;
+        }
+        st = begin(r, THIN, 0);
+        sqlite3_bind_blob(st, 1, &at[i].hash, sizeof at->hash, SQLITE_STATIC);
+        ok = done(st);
+    }
+    return ok;
 }
 
 bool record_off(struct record *r, int64_t id, const char *why) {
@@ -433,7 +548,7 @@ void record_turn(struct record *r, const struct xfer *x) {
     }
     pthread_mutex_lock(&r->writing);
     if (run(r->to, "BEGIN IMMEDIATE")) {
-        bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n));
+        bool ok = !turn || (put_tip(r, c, x->scan.n) && put_turn(r, c, x->scan.n) && thin(r, c));
         (void)end(r, ok && put_log(r, x));
     }
     if (++r->logged % TIDY == 0) tidy(r);

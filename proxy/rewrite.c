@@ -190,7 +190,8 @@ static const char *understand(struct xfer *x) {
         snprintf(x->model, sizeof x->model, "%.*s",
                  (int)(x->scan.model_len < 63 ? x->scan.model_len : 63), x->scan.model);
     if (!x->serve->record) return NULL; /* --record=none: every request is on its own */
-    return record_find(x->serve->record, &x->scan, x->route.counts, &x->conv) ? NULL : "record";
+    bool found = record_find(x->serve->record, &x->scan, x->route.counts, &x->conv, &x->claim);
+    return found ? NULL : "record";
 }
 
 /* The library's count of messages, which `attach` and `stop` are in; a body it refused has none. */

@@ -37,6 +37,7 @@ void xfer_hold(struct xfer *x) { atomic_fetch_add(&x->refs, 1); }
 
 void xfer_drop(struct xfer *x) {
     if (atomic_fetch_sub(&x->refs, 1) != 1) return;
+    if (x->serve->record) record_release(x->serve->record, &x->claim);
     atomic_fetch_sub(&x->serve->active, 1);
     headers_free(&x->in);
     headers_free(&x->out);

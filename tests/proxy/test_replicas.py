@@ -1,6 +1,6 @@
 """Many machines: replicas that share nothing but a store in Redis. The requests of every session are scattered over
-them, while replicas are killed and come back; what they send is what a single one would have sent, everything that
-was left out comes back, and no request fails. With PAUCIS_LONG=1 a cluster of six Redis servers, one of which is
+them, while replicas are killed and come back; what they send is what a single one would have sent, the provider finds as
+much of it in its cache (within one point of a hundred), everything that was left out comes back, and no request fails. With PAUCIS_LONG=1 a cluster of six Redis servers, one of which is
 killed and comes back, and 200 sessions of 60 turns; where there is nginx, the clients speak to it."""
 import http.client
 import json
@@ -10,12 +10,13 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 
-from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, processes, run_tests, until
+from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, post, processes, run_tests, until
 
 if not shutil.which("redis-server") or \
         subprocess.run([PAUCIS, "compact", "--store", "redis://127.0.0.1:1?timeout=50"], input=b"{}",
@@ -126,6 +127,10 @@ def by_task(seen):
     return found
 
 
+def cached_share(bill):
+    return bill["cached"] / (bill["cached"] + bill["written"] + bill["fresh"])
+
+
 def converse(balancer, sessions, faults, reasons):
     for n in sessions:
         for turn in range(TURNS + 1):
@@ -164,6 +169,10 @@ def test_replicas():
     ours, theirs = by_task(up.provider.seen), by_task(alone.provider.seen)
     wrong = [k for k in theirs if ours.get(k) != theirs[k]]
     assert not wrong, (len(wrong), len(theirs), sorted(wrong)[:5], reasons)
+    shares = [cached_share(u.provider.bill) for u in (up, alone)]
+    print("     from the provider's cache: %.2f %% of the prompt tokens behind three replicas (%d requests), %.2f %% behind "
+          "one (%d)" % (100 * shares[0], up.provider.bill["requests"], 100 * shares[1], alone.provider.bill["requests"]))
+    assert shares[1] > 0.5 and abs(shares[0] - shares[1]) < 0.01, shares
     last = [next(iter(ours[(f"task {n}", 2 + 2 * TURNS)])) for n in range(0, SESSIONS, max(1, SESSIONS // 10))]
     for n, data in zip(range(0, SESSIONS, max(1, SESSIONS // 10)), last):
         assert HANDLE.search(data)
@@ -171,6 +180,138 @@ def test_replicas():
         assert until(lambda: back() == body(n, TURNS)), n
     for r in (*replicas, single):
         r.stop()
+
+
+# ---- one record for all ----------------------------------------------------------------------------------------
+
+
+class Far:
+    """A Redis that is some way off: every word to it takes `delay` seconds."""
+
+    def __init__(self, port):
+        self.to, self.delay, self.listener = port, 0, socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            here = self.listener.accept()[0]
+            there = socket.create_connection(("127.0.0.1", self.to))
+            for a, b, slow in ((here, there, True), (there, here, False)):
+                threading.Thread(target=self.carry, args=(a, b, slow), daemon=True).start()
+
+    def carry(self, a, b, slow):
+        try:
+            while piece := a.recv(1 << 20):
+                if slow:
+                    time.sleep(self.delay)
+                b.sendall(piece)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+class Pair:
+    """Two replicas with a Redis, and what they have noted."""
+
+    def __init__(self):
+        self.up, self.redis = Upstream(check=True), Redis()
+        self.far = Far(self.redis.port)
+        self.url = f"redis://127.0.0.1:{self.far.port}"
+        self.at = [Serve(self.up, "-q", "--store", self.url, decide=("-l", "deep")) for _ in range(2)]
+        self.turn = 0
+
+    def ask(self, data, which=None):
+        """To one, or to each in turn; (what is said of it, what was sent)"""
+        self.turn += 1
+        status, headers, _ = post(self.at[self.turn % 2 if which is None else which], data, authorization="Bearer sk-x")
+        assert status == 200
+        return headers["x-paucis"], self.up.provider.seen[-1][3]
+
+    def convs(self):
+        found = set()
+        for r in self.at:
+            with sqlite3.connect(r.record) as db:
+                found |= {row[0] for row in db.execute("SELECT conv FROM request")}
+        return found
+
+    def noted(self):
+        return sum(len(sqlite3.connect(r.record).execute("SELECT 1 FROM request").fetchall()) for r in self.at)
+
+    def off(self, number):
+        return subprocess.run([PAUCIS, "off", str(number), "--store", self.url], capture_output=True).returncode
+
+    def stop(self):
+        for r in self.at:
+            r.stop()
+        self.redis.kill()
+
+
+def test_off_reaches_every_replica():
+    pair = Pair()
+    known = set()
+    for session in range(3):
+        for turn in range(10):
+            said, sent = pair.ask(body(session, turn))
+        assert sent != body(session, 9), said
+        assert until(lambda: len(pair.convs()) == session + 1)
+        number = (pair.convs() - known).pop()
+        known.add(number)
+        if session < 2:
+            assert pair.off(number) == 0
+            assert pair.off(number) == 2  # it was
+            for turn, which in ((10, session), (11, 1 - session), (12, session)):
+                said, sent = pair.ask(body(session, turn), which)
+                assert "reason=stopped" in said and sent == body(session, turn), (session, turn, said)
+    assert pair.ask(body(2, 10))[1] != body(2, 10)  # of which nobody spoke
+    assert pair.off(77) == 2
+    # how it began, once more: another conversation, which takes nothing from the first
+    pair.ask(body(0, 0))
+    said, sent = pair.ask(body(0, 13))
+    assert "reason=stopped" in said and sent == body(0, 13), said
+
+    def off_and_refuse(data):  # while a request is under way that writes to the same record
+        pair.up.provider.refuse_next.remove(off_and_refuse)
+        assert pair.off(number) == 0
+        return "prompt is too long: 20000 tokens > 18000 maximum"
+
+    pair.up.provider.refuse_next.append(off_and_refuse)
+    pair.ask(body(2, 11))
+    said, sent = pair.ask(body(2, 12))
+    assert "reason=stopped" in said, said
+    pair.stop()
+
+
+def test_forks_at_the_same_time():
+    pair = Pair()
+    ways = 12
+    for turn in range(6):
+        pair.ask(body(0, turn))
+
+    def way(i, more):
+        doc = json.loads(body(0, 5))
+        doc["messages"] += [{"role": "user", "content": f"way {i}"}] + json.loads(
+            body(i + 1, more).replace(b'"call_', b'"later_'))["messages"][2:]
+        return json.dumps(doc).encode()
+
+    def all_at_once(*asked):
+        threads = [threading.Thread(target=pair.ask, args=a) for a in asked]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+    # both replicas have read where the conversation is before either writes
+    assert until(lambda: pair.noted() == 6)
+    pair.far.delay = 0.05
+    all_at_once((way(0, 0), 0), (way(1, 0), 1))
+    pair.far.delay = 0
+    assert until(lambda: pair.noted() == 8) and len(pair.convs()) == 2, pair.convs()
+    all_at_once(*[(way(i, 0),) for i in range(2, ways)])
+    all_at_once(*[(way(i, 1),) for i in range(ways)])
+    assert until(lambda: pair.noted() == 6 + 2 * ways)
+    assert len(pair.convs()) == ways, len(pair.convs())  # one of them is the first
+    pair.stop()
 
 
 run_tests(globals())
