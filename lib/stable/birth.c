@@ -20,7 +20,7 @@
 /* The place of the part that has this text, or a free one. */
 static paucis_err seen_find(const struct fold *f, uint64_t hash, struct span key,
                             struct fold_seen **out) {
-    for (size_t i = hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
+    for (size_t i = (size_t)hash & (f->seen_size - 1);; i = (i + 1) & (f->seen_size - 1)) {
         struct fold_seen *s = *out = &f->seen[i];
         struct span other;
         if (s->part == NO_INDEX) return PAUCIS_OK;
@@ -37,7 +37,7 @@ static paucis_err seen_room(struct fold *f) {
     if (!seen) return PAUCIS_E_NOMEM;
     for (size_t i = 0; i < size; i++) seen[i].part = NO_INDEX;
     for (size_t i = 0; i < f->seen_size; i++) {
-        size_t to = f->seen[i].hash & (size - 1);
+        size_t to = (size_t)f->seen[i].hash & (size - 1);
         if (f->seen[i].part == NO_INDEX) continue;
         while (seen[to].part != NO_INDEX) to = (to + 1) & (size - 1);
         seen[to] = f->seen[i];
@@ -152,7 +152,7 @@ paucis_err paucis__birth_legend(struct fold *f, size_t part, struct span *text) 
     return PAUCIS_OK;
 }
 
-paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
+paucis_err paucis__fold_cap(struct fold *f, size_t part, size_t bytes) {
     struct form_text t;
     struct span capped;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
@@ -254,7 +254,7 @@ paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
     if (clean.len < p->len)
         PAUCIS_TRY(paucis__fold_take(f, part, FORM_CAPPED, clean, "colours and overwritten text"));
     uint64_t most = cap_of(f, p, t.text.len);
-    return most && t.text.len > most ? paucis__fold_cap(f, part, most) : PAUCIS_OK;
+    return most && t.text.len > most ? paucis__fold_cap(f, part, (size_t)most) : PAUCIS_OK;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */

@@ -165,7 +165,7 @@ static paucis_err cap_harder(struct fold *f, size_t fresh) {
         for (size_t i = f->parts.count; i > fresh && !paucis__budget_is_met(f); i--) {
             const struct fold_part *p = &f->parts.at[i - 1];
             size_t len = p->form == FORM_FULL ? p->len : p->now.len;
-            if (is_open_result(p) && len > cap) PAUCIS_TRY(paucis__fold_cap(f, i - 1, cap));
+            if (is_open_result(p) && len > cap) PAUCIS_TRY(paucis__fold_cap(f, i - 1, (size_t)cap));
         }
     return PAUCIS_OK;
 }

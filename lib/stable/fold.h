@@ -182,7 +182,7 @@ paucis_err paucis__fold_text(struct fold *f, size_t part, struct form_text *out)
 /* An old result takes its short form, if it has one. */
 paucis_err paucis__fold_shorten(struct fold *f, size_t part);
 /* A new result is cut to about so many bytes. */
-paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes);
+paucis_err paucis__fold_cap(struct fold *f, size_t part, size_t bytes);
 /* The arguments of a call in a shorter form, see arguments.h; *out: they themselves if there is
  * none. */
 paucis_err paucis__fold_arguments(struct fold *f, size_t part, size_t head, size_t old_head,

@@ -191,20 +191,24 @@ static void careful_line(struct prose *t, struct span line, struct span lf) {
 typedef signed char bytes16 __attribute__((vector_size(16)));
 #define BEFORE 5 /* bytes in front that are needed too */
 
-static bytes16 load16(const char *at) {
-    bytes16 v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
+/* Not a function: where 32 bits have no such registers, handing over a vector is a warning. */
+#define LOAD16(name, from) \
+    bytes16 name;          \
+    memcpy(&name, (from), sizeof name)
 
 /* How many of the sixteen bytes come before the first at which a line shows that it might get
  * shorter or that it is a fence: two spaces; a blank, an escape or a byte of UTF-8 at the end of a
  * line; two empty lines; a line that begins like noise; backticks. */
 static size_t suspect16(const char *at) {
-    bytes16 c = load16(at), c1 = load16(at - 1), c2 = load16(at - 2), c3 = load16(at - 3);
+    LOAD16(c, at);
+    LOAD16(c1, at - 1);
+    LOAD16(c2, at - 2);
+    LOAD16(c3, at - 3);
+    LOAD16(c4, at - 4);
+    LOAD16(c5, at - 5);
     bytes16 lf = (c1 == '\\') & (c == 'n'), lf1 = (c2 == '\\') & (c1 == 'n');
     bytes16 lf2 = (c3 == '\\') & (c2 == 'n');
-    bytes16 lf4 = (load16(at - 5) == '\\') & (load16(at - 4) == 'n');
+    bytes16 lf4 = (c5 == '\\') & (c4 == 'n');
     bytes16 noise =
         (c == '.') | (c == '-') | (c == '_') | (c == '*') | (c == '=') | (c == (signed char)'\xe2');
     bytes16 blank = (c2 <= ' ') | (c3 == '\\'); /* bytes of UTF-8 are negative */
