@@ -165,19 +165,12 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, uint64_t bytes) {
 
 /* ---- being born ---------------------------------------------------------------------------- */
 
-/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
- * next page, or what a process has printed since. */
-static bool answers_again(const struct fold_part *p) {
-    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT &&
-           p->tool != TOOL_PAGE;
-}
-
 /* A new result may make earlier ones out of date. Of the results on one subject those that still
  * stand for themselves are chained, the newest first. */
 static paucis_err outdate(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     const struct subject *subject = &f->parts.at[p->mate].subject;
-    if (!answers_again(p)) return PAUCIS_OK;
+    if ((p->flags & FOLD_ERROR) || !subject->what) return PAUCIS_OK;
     uint32_t place = item_add(&f->subjects, subject->what);
     if (place == NO_ITEM) return PAUCIS_E_NOMEM;
     uint32_t *newest = &f->subjects.values.at[place], *link = &p->earlier;

@@ -311,9 +311,10 @@ static paucis_err grow_old(struct fold *f, size_t part) {
 }
 
 /* Was all that the old result shows shown again? Where more was asked for, the cap may have cut
- * just that. */
+ * just that; and a file of which far less came was not read: it is gone, or "unchanged since". */
 static bool stands_in_full(const struct fold *f, struct fold_outdated o) {
     const struct fold_part *old = &f->parts.at[o.part], *new = &f->parts.at[o.by];
+    if (old->tool == TOOL_READ && new->len < old->len / 2) return false;
     return new->form != FORM_CAPPED ||
            subject_has(&f->parts.at[old->mate].subject, &f->parts.at[new->mate].subject);
 }
