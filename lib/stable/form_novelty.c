@@ -467,8 +467,9 @@ const struct form_kind paucis__form_novelty = {
     .summary = "lines and names that nothing else in the conversation has",
     .legend =
         "[Output is shortened from here on: [\xE2\x80\xA6"
-        "7: foo bar] stands for 7 lines left out, in "
-        "which foo and bar occur. Run a call again to see all of its output.]\n",
+        "7: foo bar] stands for 7 lines (in JSON: "
+        "elements) left out, in which foo and bar occur, [\xE2\x80\xA6"
+        "90B] for 90 bytes.",
     .born = novelty_born,
     .brief = novelty_brief,
     .stays = novelty_stays,
