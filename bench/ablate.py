@@ -88,13 +88,13 @@ PARTS = [
         change(NOVELTY, "if (g.bytes <= GAP_COST + g.listed + GAP_SLACK) {", "if (false) {")]),
     Row("last-failure", "without the last failure", [
         change(NOVELTY, "if (last) last->keep = true;", "(void)last;")]),
-    Row("first-line", "first lines of failed calls need not stay", [
-        change(NOVELTY, " || (t->failed && i == 0)", "")]),
+    Row("first-line", "first lines of failed calls and edits need not stay", [
+        change(NOVELTY, "bool first_stays = t->failed || t->tool == TOOL_EDIT;", "bool first_stays = false;")]),
     Row("failures", "no failures first when capped", [number(NOVELTY, "FAILURE_BONUS", "10", "0")]),
     Row("ends", "no head and tail when capped", [
         change(NOVELTY, "keep_ends(n, cap / 5, cap / 10);", "")]),
     Row("legend", "without the legend", [
-        change(BIRTH, "size_t n = legend ? strlen(legend) : 0;", "size_t n = 0;")]),
+        change(BIRTH, "if (!legend || part > f->told)", "if (legend || part > f->told)")]),
     # which texts, and when
     Row("repeats", "repeats are not references", [
         number(BIRTH, "LEAST_REFERENCE", "256", "SIZE_MAX")]),

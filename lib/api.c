@@ -11,7 +11,7 @@
 #include "write/write.h"
 
 /* The way the stable policy renders. A change of forms or decisions is a new number. */
-#define RENDER 2
+#define RENDER 3
 
 /* A body that has been read. */
 struct document {

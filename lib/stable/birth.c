@@ -11,6 +11,7 @@
 #define LEAST_REFERENCE 256 /* bytes: shorter repeats are not worth a back-reference */
 #define CAP_SHARE 10        /* so much of what is above the cap stays, one in ten ... */
 #define CAP_TIMES 4         /* ... but no more than so many caps */
+#define RETELL_PARTS 64     /* that are looked at for a place for the legend */
 #define MOST_EARLIER 32     /* results on one subject that are looked at */
 #define WRITTEN_HEAD 3072   /* bytes that stay of a text that an old call has written ... */
 #define REPLACED_HEAD 60    /* ... and of one that it has replaced */
@@ -138,17 +139,54 @@ static size_t len_now(const struct fold_part *p) {
     return p->form == FORM_FULL ? p->len : p->now.len;
 }
 
-paucis_err paucis__birth_legend(struct fold *f, size_t part, struct span *text) {
+/* The legend has a gap of its own, which is then the first of the text. */
+bool paucis__birth_tells(const struct fold *f, struct span text) {
     const char *legend = f->forms.kind->legend;
-    size_t n = legend ? strlen(legend) : 0;
-    if (!n || f->told || n + text->len >= len_now(&f->parts.at[part])) return PAUCIS_OK;
-    if (paucis__json_may_be(*text)) return PAUCIS_OK; /* it would be JSON no more */
+    if (!legend) return false;
+    size_t mine = paucis__form_gap(span_of(legend, strlen(legend))), gap = paucis__form_gap(text);
+    return gap != SIZE_MAX && gap >= mine && !memcmp(text.at + gap - mine, legend, mine);
+}
+
+/* In front of the text; of JSON, which it would be no more then, inside the first string that has a
+ * gap. */
+static paucis_err tell(struct fold *f, size_t part, size_t most, struct span *text) {
+    static const char again[] = " Run a call again to see all of its output.]\n";
+    static const char recall[] =
+        " A text that has a name, as in [full text: NAME, ...], is given "
+        "back by the tool recall or the command: paucis recall NAME]\n";
+    const char *legend = f->forms.kind->legend, *end = f->limits.handle ? recall : again;
+    if (!legend || part > f->told) return PAUCIS_OK;
+    size_t head = strlen(legend), n = head + strlen(end), gap = paucis__form_gap(*text);
+    if (gap == SIZE_MAX || n + text->len >= most) return PAUCIS_OK;
+    bool json = paucis__json_may_begin(*text);
+    size_t at = json ? gap : 0;
     char *copy = paucis__arena_alloc(f->arena, n + text->len);
     if (!copy) return PAUCIS_E_NOMEM;
-    memcpy(copy, legend, n);
-    memcpy(copy + n, text->at, text->len);
+    memcpy(copy, text->at, at);
+    memcpy(copy + at, legend, head);
+    memcpy(copy + at + head, end, n - head);
+    if (json) copy[at + n - 1] = ' ';
+    memcpy(copy + at + n, text->at + at, text->len - at);
     *text = span_of(copy, n + text->len);
-    f->told = true;
+    f->told = part;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__birth_legend(struct fold *f, size_t part, struct span *text) {
+    return tell(f, part, len_now(&f->parts.at[part]), text);
+}
+
+paucis_err paucis__birth_retell(struct fold *f, size_t part) {
+    size_t end = f->parts.count - part < RETELL_PARTS ? f->parts.count : part + RETELL_PARTS;
+    for (; part < end && f->told == SIZE_MAX; part++) {
+        const struct fold_part *p = &f->parts.at[part];
+        struct span text = p->now;
+        if (p->kind != PART_RESULT || (p->form != FORM_SHORT && p->form != FORM_CAPPED)) continue;
+        if (paucis__birth_tells(f, text)) f->told = part; /* it was the first one day */
+        if (f->told == part) return PAUCIS_OK;
+        PAUCIS_TRY(tell(f, part, p->len, &text));
+        if (f->told == part) return paucis__fold_take(f, part, p->form, text, p->reason);
+    }
     return PAUCIS_OK;
 }
 
@@ -165,19 +203,12 @@ paucis_err paucis__fold_cap(struct fold *f, size_t part, size_t bytes) {
 
 /* ---- being born ---------------------------------------------------------------------------- */
 
-/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
- * next page, or what a process has printed since. */
-static bool answers_again(const struct fold_part *p) {
-    return !(p->flags & FOLD_ERROR) && p->tool != TOOL_OTHER && p->tool != TOOL_EDIT &&
-           p->tool != TOOL_PAGE;
-}
-
 /* A new result may make earlier ones out of date. Of the results on one subject those that still
  * stand for themselves are chained, the newest first. */
 static paucis_err outdate(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     const struct subject *subject = &f->parts.at[p->mate].subject;
-    if (!answers_again(p)) return PAUCIS_OK;
+    if ((p->flags & FOLD_ERROR) || !subject->what) return PAUCIS_OK;
     uint32_t place = item_add(&f->subjects, subject->what);
     if (place == NO_ITEM) return PAUCIS_E_NOMEM;
     uint32_t *newest = &f->subjects.values.at[place], *link = &p->earlier;

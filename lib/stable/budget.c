@@ -47,7 +47,7 @@ static paucis_err make_marker(struct fold *f, size_t part) {
     if (!is_open_result(p) || p->form == FORM_MARKER) return PAUCIS_OK;
     PAUCIS_TRY(paucis__fold_text(f, part, &t));
     struct span text = paucis__words(f->arena, "[%n lines, %m bytes of output left out]", SPAN(""),
-                                     paucis__form_lines(t.text), t.text.len);
+                                     paucis__form_lines(t.text), p->len);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_sign(f, part, &text));
     if (text.len >= (p->form == FORM_FULL ? p->len : p->now.len)) return PAUCIS_OK;
@@ -124,11 +124,9 @@ static size_t carrier(struct fold *f, size_t from) {
 }
 
 static paucis_err drop_step(struct fold *f, size_t from, size_t to, size_t carries) {
-    struct form_text t;
-    PAUCIS_TRY(paucis__fold_text(f, carries, &t));
     struct span text =
         paucis__words(f->arena, "[%n earlier steps, and %m bytes of this output, left out]",
-                      SPAN(""), ++f->dropped_steps, t.text.len);
+                      SPAN(""), ++f->dropped_steps, f->parts.at[carries].len);
     if (!text.at) return PAUCIS_E_NOMEM;
     PAUCIS_TRY(paucis__fold_sign(f, carries, &text));
     PAUCIS_TRY(paucis__fold_take(f, carries, FORM_MARKER, text, "the budget"));

@@ -79,11 +79,25 @@ paucis_err paucis__fold_sign(struct fold *f, size_t part, struct span *text) {
 
 /* ---- the place ------------------------------------------------------------------------------ */
 
-/* Where in a marker another note may stand: at its end; in arguments, which are JSON, behind the
- * note that names them. SIZE_MAX: nowhere. */
+static const char index_head[] = "[left out so far: ";
+
+/* Bytes of the name of an index at this place, 0 if there is none. */
+static size_t index_len(struct span text, size_t at) {
+    size_t n = sizeof index_head - 1;
+    if (text.len - at < n || memcmp(text.at + at, index_head, n)) return 0;
+    const char *end = memchr(text.at + at, ']', text.len - at);
+    return end ? (size_t)(end + 1 - text.at) - at : 0;
+}
+
+/* Where in a marker another note may stand: at its end, but for the name of an earlier index; in
+ * arguments, which are JSON, behind the note that names them. SIZE_MAX: nowhere. */
 static size_t note_end(const struct fold_part *p, struct span text) {
     static const struct span head = {"[full text: ", 12};
-    if (p->kind != PART_CALL) return text.len;
+    if (p->kind != PART_CALL) {
+        size_t at = text.len;
+        while (at && text.len - at < COVER_NOTE && text.at[at - 1] != '\n') at--;
+        return at && index_len(text, at) ? at - 1 : text.len;
+    }
     for (size_t i = 0; i + head.len + p->handle.len < text.len; i++) {
         const char *name = text.at + i + head.len;
         if (memcmp(text.at + i, head.at, head.len) || memcmp(name, p->handle.at, p->handle.len))
@@ -147,28 +161,23 @@ static paucis_err make_index(struct fold *f, struct span *text) {
     return PAUCIS_OK;
 }
 
-/* An index that stands at this place already is part of the new one. */
-static struct span text_at(const struct fold *f, size_t place) {
-    struct span now = f->parts.at[place].now;
-    return place == f->index_part && now.at == f->index_text.at ? f->index_base : now;
-}
-
-/* The marker at this place names the index from now on. */
+/* The marker at this place names the index from now on, and not an earlier one, which is part of
+ * it. */
 static paucis_err put_note(struct fold *f, size_t place, struct span index) {
     const struct fold_part *p = &f->parts.at[place];
-    struct span base = text_at(f, place);
+    struct span base = p->now;
     size_t at = note_end(p, base);
-    const char *words = p->kind == PART_CALL ? "[left out so far: %i]" : "\n[left out so far: %i]";
+    bool call = p->kind == PART_CALL;
+    size_t from = call ? at + index_len(base, at) : base.len, rest = base.len - from;
+    const char *words = call ? "[left out so far: %i]" : "\n[left out so far: %i]";
     struct span note = paucis__words(f->arena, words, index, 0, 0);
-    char *with = paucis__arena_alloc(f->arena, base.len + note.len);
+    char *with = paucis__arena_alloc(f->arena, at + note.len + rest);
     if (!note.at || !with) return PAUCIS_E_NOMEM;
     memcpy(with, base.at, at);
     memcpy(with + at, note.at, note.len);
-    memcpy(with + at + note.len, base.at + at, base.len - at);
-    f->index_part = place;
-    f->index_base = base;
-    f->index_text = span_of(with, base.len + note.len);
-    return paucis__fold_take(f, place, p->form, f->index_text, p->reason);
+    memcpy(with + at + note.len, base.at + from, rest);
+    struct span text = span_of(with, at + note.len + rest);
+    return paucis__fold_take(f, place, p->form, text, p->reason);
 }
 
 paucis_err paucis__cover_cut(struct fold *f) {

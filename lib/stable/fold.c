@@ -233,6 +233,7 @@ paucis_err paucis__fold_take(struct fold *f, size_t part, enum form form, struct
         if (part < f->roomy && (form == FORM_GONE ? 0 : text.len) + COVER_NOTE < p->len)
             f->roomy = part;
     }
+    if (part == f->told && !paucis__birth_tells(f, text)) f->told = SIZE_MAX;
     paucis__fold_end_rent(f, part);
     if (is_bound(p) && form == FORM_GONE)
         gain_add(f, 0, leaves_to(f, part), 0, -thinking_gain(f, p, part >= f->loop));
@@ -311,9 +312,10 @@ static paucis_err grow_old(struct fold *f, size_t part) {
 }
 
 /* Was all that the old result shows shown again? Where more was asked for, the cap may have cut
- * just that. */
+ * just that; and a file of which far less came was not read: it is gone, or "unchanged since". */
 static bool stands_in_full(const struct fold *f, struct fold_outdated o) {
     const struct fold_part *old = &f->parts.at[o.part], *new = &f->parts.at[o.by];
+    if (old->tool == TOOL_READ && new->len < old->len / 2) return false;
     return new->form != FORM_CAPPED ||
            subject_has(&f->parts.at[old->mate].subject, &f->parts.at[new->mate].subject);
 }
@@ -562,8 +564,10 @@ paucis_err paucis__fold_request(struct fold *f, bool last) {
     recede(f);
     PAUCIS_TRY(age(f));
     int64_t found = f->last_size, before = f->size; /* found: by the cache */
+    size_t told = f->told;
     if (!quiet && f->limits.cuts) PAUCIS_TRY(cold ? cut_cold(f, &found) : rent_or_buy(f, &found));
     if (!quiet) PAUCIS_TRY(keep_budget(f, fresh, &found));
+    if (f->told != told && f->told == SIZE_MAX) PAUCIS_TRY(paucis__birth_retell(f, told));
     if (f->cut.part != SIZE_MAX) PAUCIS_TRY(paucis__cover_cut(f));
     f->cut.saved = before - f->size;
     if (f->cut.part != SIZE_MAX) {
@@ -598,9 +602,9 @@ void paucis__fold_clear(struct fold *f) {
     f->outdated.count = f->missing.count = f->indexes.count = f->pinned.count = 0;
     f->unpinned = 0;
     f->recalls = f->recalled = 0;
-    f->index = f->index_text = f->index_base = span_of(NULL, 0);
-    f->index_part = f->roomy = SIZE_MAX;
-    f->told = false;
+    f->index = span_of(NULL, 0);
+    f->roomy = SIZE_MAX;
+    f->told = SIZE_MAX;
     paucis__items_clear(&f->subjects);
     paucis__items_clear(&f->ids);
     memset(f->stage, 0, sizeof f->stage);

@@ -150,13 +150,11 @@ struct fold {
     VEC(uint32_t) missing;        /* parts that are not whole, since the last index; see cover.h */
     VEC(struct span) indexes;     /* texts of all */
     size_t roomy;                 /* the first part that is shorter by more than a note */
-    struct span index;            /* the name of the last ... */
-    size_t index_part;            /* ... the part that names it ... */
-    struct span index_text, index_base; /* ... its text then, and without the name */
-    struct fold_cut cut;                /* of the last request */
-    bool told;                          /* how to read a shortened text */
-    size_t stage[STAGES];               /* how far each stage of forced cuts has come */
-    size_t carrier;                     /* the old result that says how many steps are gone */
+    struct span index;            /* the name of the last */
+    struct fold_cut cut;          /* of the last request */
+    size_t told;                  /* the part that says how to read a shortened text */
+    size_t stage[STAGES];         /* how far each stage of forced cuts has come */
+    size_t carrier;               /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
     struct past past; /* for the next body */
 };

@@ -24,7 +24,8 @@ struct forms;
 
 struct form_kind {
     TABLE_ROW;          /* name, summary */
-    const char *legend; /* in front of the first shortened text of a conversation: how to read it */
+    const char *legend; /* in the first shortened text of a conversation: how to read it. It has a
+                           gap in it, and nothing that JSON would have to quote */
     /* A text is sent for the first time. NULL if the kind does not care. */
     paucis_err (*born)(struct forms *f, const struct form_text *t);
     /* The short form of a stale result; *out = the text if there is none that is worth it. */
@@ -53,6 +54,9 @@ bool paucis__form_is_ours(struct span text);
 
 /* An id that a reader can tell from the words around it. */
 bool paucis__form_is_id(struct span id);
+
+/* Where the first gap of a text stands, "[" and three dots in one; SIZE_MAX if it has none. */
+size_t paucis__form_gap(struct span text);
 
 /* Lines in a text; a last one without a newline counts. */
 uint64_t paucis__form_lines(struct span text);

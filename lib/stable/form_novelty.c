@@ -22,6 +22,7 @@
 #define GAP_COST 7       /* bytes that a gap costs, about */
 #define GAP_SLACK 8      /* bytes more than a gap that may stand in its place: text reads better */
 #define FAILURE_BONUS 10 /* of SCALE, a byte: a line that tells of a failure, when capped */
+#define BARE_FAILURE 12  /* bytes of a line that says that something failed, and not what */
 #define UNIT 500         /* bytes: larger elements of JSON are taken apart */
 #define SCALE 50         /* worths are in fiftieths of a byte, so that all is in integers */
 
@@ -332,15 +333,17 @@ static paucis_err hand_out(struct forms *f, const struct novelty *n, struct span
 static bool tells_failure(const struct piece *p, struct span text, size_t *next) {
     size_t from = (size_t)(p->at - text.at), to = from + p->len;
     if (*next <= from) *next = paucis__failure_after(text, from);
-    return *next < to && paucis__tells_failure(span_of(p->at, p->len));
+    return p->joint.fails || (*next < to && paucis__tells_failure(span_of(p->at, p->len)));
 }
 
-/* The last line that tells of a failure says most about what went wrong. */
+/* The last line that tells of a failure says most about what went wrong; "FAIL" alone does not. */
 static void keep_last_failure(struct novelty *n, const struct form_text *t) {
     struct piece *last = NULL;
     size_t next = 0;
-    for (size_t i = 0; is_run(t) && i < n->pieces.count; i++)
-        if (tells_failure(&n->pieces.at[i], t->text, &next)) last = &n->pieces.at[i];
+    for (size_t i = 0; is_run(t) && i < n->pieces.count; i++) {
+        struct piece *p = &n->pieces.at[i];
+        if (tells_failure(p, t->text, &next) && (!last || p->len > BARE_FAILURE)) last = p;
+    }
     if (last) last->keep = true;
 }
 
@@ -351,10 +354,11 @@ static paucis_err novelty_brief(struct forms *f, const struct form_text *t, stru
     PAUCIS_TRY(novelty_state(f, &n));
     const struct scale scale = {worth, worth / 2, false, UNIT};
     PAUCIS_TRY(weigh(n, t, &scale));
+    bool first_stays = t->failed || t->tool == TOOL_EDIT; /* it says how the call ended */
     for (size_t i = 0; i < n->pieces.count; i++) {
         struct piece *p = &n->pieces.at[i];
         uint64_t cost = (uint64_t)(p->len + GAP_COST - p->listed) * SCALE;
-        p->keep = p->keep || p->worth + p->bonus >= cost || (t->failed && i == 0);
+        p->keep = p->keep || p->worth + p->bonus >= cost || (first_stays && i == 0);
     }
     keep_last_failure(n, t);
     keep_headings(n, true);
@@ -463,8 +467,9 @@ const struct form_kind paucis__form_novelty = {
     .summary = "lines and names that nothing else in the conversation has",
     .legend =
         "[Output is shortened from here on: [\xE2\x80\xA6"
-        "7: foo bar] stands for 7 lines left out, in "
-        "which foo and bar occur. Run a call again to see all of its output.]\n",
+        "7: foo bar] stands for 7 lines (in JSON: "
+        "elements) left out, in which foo and bar occur, [\xE2\x80\xA6"
+        "90B] for 90 bytes.",
     .born = novelty_born,
     .brief = novelty_brief,
     .stays = novelty_stays,

@@ -5,7 +5,8 @@
 
 #define MOST_NAME 160 /* bytes of a name that is shown */
 #define MOST_HEADING 240
-#define HEAD_LINES 8 /* lines of an agent's own in front of an output, at most */
+#define HEAD_LINES 8   /* lines of an agent's own in front of an output, at most ... */
+#define TAIL_BYTES 128 /* ... and what they may take behind it */
 
 enum { RANK_FILE = 1, RANK_PART = 2, RANK_FRAME = 3 };
 
@@ -49,8 +50,13 @@ size_t paucis__number_len(struct span line) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* "a.c:12:" and what is glued to it: where a search has found something, not a name. */
+/* "a.c:12:" and what is glued to it, or "a.c-13-": where a search has found something, no name. */
 static bool is_place(const char *at, const char *to) {
+    const char *digit = to - 1;
+    if (to - at > 2 && *digit == '-' && is_digit(digit[-1])) {
+        while (digit > at && is_digit(digit[-1])) digit--;
+        if (digit > at && digit[-1] == '-') return true;
+    }
     while ((at = memchr(at, ':', (size_t)(to - at)))) {
         const char *digits = ++at;
         while (at < to && is_digit(*at)) at++;
@@ -141,15 +147,30 @@ bool paucis__tells_failure(struct span s) {
     return false;
 }
 
-/* ---- what agents put in front of an output ------------------------------------------------- */
+/* ---- what agents put around an output ------------------------------------------------------ */
 
 /* Lines that say how a call ended: with a 0 they are worth nothing, else they must stay. */
-static const char *const verdicts[] = {"Process exited with code ", "Exit code: ", "Exit code ",
-                                       "<returncode>", "exit status "};
+static const char *const verdicts[] = {"Process exited with code ",
+                                       "Exit code: ",
+                                       "Exit code ",
+                                       "Exit Code: ",
+                                       "<returncode>",
+                                       "exit status "};
 /* Lines of agents that say nothing of the output itself. */
 static const char *const nothings[] = {
-    "Chunk ID: ",           "Wall time: ", "Original token count: ",
-    "Total output lines: ", "Output:",     "<output>"};
+    "Chunk ID: ", "Wall time: ", "Original token count: ", "Total output lines: ", "Output:",
+    "<output>",   "</output>"};
+
+/* "<shellId: 3 completed with exit code 1>", "[Command finished with exit code 1]" */
+static enum joint_worth tail_worth(struct span line) {
+    static const char word[] = " exit code ";
+    size_t n = sizeof word - 1;
+    if (!line.len || (*line.at != '<' && *line.at != '[')) return JOINT_PLAIN;
+    for (size_t i = 0; i + n < line.len; i++)
+        if (!memcmp(line.at + i, word, n))
+            return line.at[i + n] == '0' ? JOINT_NOTHING : JOINT_VERDICT;
+    return JOINT_PLAIN;
+}
 
 static enum joint_worth head_worth(struct span line) {
     for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
@@ -248,7 +269,9 @@ static bool is_frame(struct joints *j, struct span s, const char *end) {
         for (at = s.at; (at = memchr(at, *word, (size_t)(end - at))); at++)
             if ((size_t)(end - at) >= strlen(word) && !memcmp(at, word, strlen(word))) break;
     j->frame = at ? at : end;
-    return begins(trim(s), word) && s.len < MOST_HEADING;
+    bool is = begins(trim(s), word) && s.len < MOST_HEADING;
+    j->in_trace = j->in_trace || is;
+    return is;
 }
 
 /* Do its ends alone say that a line is no heading? */
@@ -260,9 +283,16 @@ struct joint paucis__joint_next(struct joints *j, const char *at, size_t len, co
     struct span s = chomp(at, len);
     const char *next = at + len;
     j->in_head = j->lines++ < HEAD_LINES;
-    if (j->in_head) {
+    bool in_tail = (size_t)(end - at) <= TAIL_BYTES;
+    if (j->in_head || in_tail) {
         enum joint_worth worth = head_worth(s);
+        if (in_tail && !worth) worth = tail_worth(s);
         if (worth) return (struct joint){.worth = (uint8_t)worth};
+    }
+    if (j->in_trace && *at != ' ' && *at != '\t') { /* of an exception, or of nothing */
+        j->in_trace = false;
+        if (s.len && !begins(s, "File \""))
+            return (struct joint){.closes = RANK_FRAME, .fails = true};
     }
     bool inside = j->in_patch_head || j->after_minus || j->in_table || j->in_columns;
     if (!inside && s.len && is_ordinary(*s.at, s.at[s.len - 1]))

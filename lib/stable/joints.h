@@ -23,6 +23,7 @@ struct joint {
     uint8_t rank;   /* of a heading, 0 = it is none */
     uint8_t closes; /* headings of this rank and below it govern no longer; 0 = all go on */
     uint8_t worth;  /* enum joint_worth; a verdict must stay */
+    bool fails;     /* what a traceback ends in */
 };
 
 /* What the lines so far say of the next. All zero at the start of a text. */
@@ -31,7 +32,8 @@ struct joints {
     bool after_minus;   /* the last line began with "--- " */
     bool in_table;
     bool in_columns;
-    bool in_head; /* of a text that an agent has put lines of its own in front of */
+    bool in_trace; /* behind a line of a traceback that names a file */
+    bool in_head;  /* of a text that an agent has put lines of its own in front of */
     size_t lines;
     const char *frame; /* where the next one of a traceback may stand; NULL: not known */
 };

@@ -13,16 +13,24 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+static struct span skip_blanks(struct span s) {
+    while (s.len && is_blank(*s.at)) s.at++, s.len--;
+    return s;
+}
+
+bool paucis__json_may_begin(struct span s) {
+    s = skip_blanks(s);
+    if (!s.len || (*s.at != '[' && *s.at != '{')) return false;
+    struct span inside = skip_blanks(span_of(s.at + 1, s.len - 1));
+    if (!inside.len) return false;
+    if (*s.at == '{') return *inside.at == '"' || *inside.at == '}';
+    return memchr("[{\"-0123456789tfn]", *inside.at, 18);
+}
+
 bool paucis__json_may_be(struct span s) {
     while (s.len && is_blank(s.at[s.len - 1])) s.len--;
-    while (s.len && is_blank(*s.at)) s.at++, s.len--;
-    if (s.len < 2) return false;
-    bool array = *s.at == '[' && s.at[s.len - 1] == ']';
-    bool object = *s.at == '{' && s.at[s.len - 1] == '}';
-    size_t i = 1;
-    while (is_blank(s.at[i])) i++;
-    if (object) return s.at[i] == '"' || s.at[i] == '}';
-    return array && memchr("[{\"-0123456789tfn]", s.at[i], 18);
+    s = skip_blanks(s);
+    return s.len > 1 && s.at[s.len - 1] == (*s.at == '[' ? ']' : '}') && paucis__json_may_begin(s);
 }
 
 paucis_err paucis__json_begin(struct json_pieces *p, struct mem *m, struct span text, size_t unit,

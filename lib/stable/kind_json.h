@@ -33,8 +33,9 @@ struct json_pieces {
     size_t unit;             /* bytes: larger elements are entered */
 };
 
-/* Does it look like one array or object? A look at both ends only. */
+/* Does it look like one array or object? A look at both ends only, or at its beginning alone. */
 bool paucis__json_may_be(struct span text);
+bool paucis__json_may_begin(struct span text);
 
 /* Begins a walk. *is: it is JSON. */
 paucis_err paucis__json_begin(struct json_pieces *p, struct mem *m, struct span text, size_t unit,

@@ -39,6 +39,36 @@ static bool narrow(struct subject *s, uint32_t from, uint32_t to) {
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
+static bool begins_variable(char c) {
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '{' || c == '(';
+}
+
+static bool has_any(struct span s, const char *chars) {
+    for (; *chars; chars++)
+        if (memchr(s.at, *chars, s.len)) return true;
+    return false;
+}
+
+/* May the same command mean something else when it is run again: does it have a variable, the
+ * output of another command, or, where files are read, a pattern for their names? `s` is plain text
+ * or the inside of a JSON string; of what is in doubt it says yes. */
+static bool varies(struct span s, bool files) {
+    bool one = false, two = false; /* inside quotes: of one stroke, of two */
+    if (!has_any(s, files ? "$`*?[" : "$`")) return false; /* mostly */
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.at[i], next = i + 1 < s.len ? s.at[i + 1] : ' ';
+        bool escaped = c == '\\';
+        if (escaped) i += next == '\\' ? 2 : 1; /* a shell's backslash is two in JSON */
+        if (c == '"' || (escaped && next == '"')) two = one ? two : !two;
+        if (c == '\'' && !two) one = !one;
+        if (one || escaped) continue;
+        if (c == '`' || (c == '$' && begins_variable(next))) return true;
+        if (files && !two && (c == '*' || c == '[' || (c == '?' && i && s.at[i - 1] != '$')))
+            return true;
+    }
+    return false;
+}
+
 struct words {
     struct span at[MOST_WORDS];
     size_t count, next;
@@ -182,6 +212,9 @@ static bool read_shell(const struct json *j, struct subject *out) {
 paucis_err paucis__subject_of(struct json *j, struct mem *m, enum tool tool, struct span name,
                               struct span arguments, struct subject *out) {
     paucis_error e;
+    *out = (struct subject){0};
+    if (!tool_answers_again(tool) || varies(paucis__tool_command(arguments), tool == TOOL_READ))
+        return PAUCIS_OK;
     *out = (struct subject){XXH3_64bits(name.at, name.len), 1, LAST_LINE};
     struct subject whole = *out;
     mix(&whole.what, arguments);

@@ -5,7 +5,8 @@
  *     {"file_path":"a.c","offset":40,"limit":20}     superseded by {"file_path":"a.c"}
  *     sed -n '40,60p' a.c                            superseded by head -n 80 a.c
  *
- * A call is known by its name and all of its arguments but those that say which lines. */
+ * A call is known by its name and all of its arguments but those that say which lines. Where a
+ * shell puts something in ("cat $F", "cat *.c"), the same words may ask for something else. */
 #ifndef PAUCIS_SUPERSEDE_H
 #define PAUCIS_SUPERSEDE_H
 
@@ -22,7 +23,7 @@ paucis_err paucis__subject_of(struct json *j, struct mem *m, enum tool tool, str
                               struct span arguments, struct subject *out);
 
 static inline bool subject_has(const struct subject *s, const struct subject *other) {
-    return s->what == other->what && s->from <= other->from && s->to >= other->to;
+    return s->what && s->what == other->what && s->from <= other->from && s->to >= other->to;
 }
 
 #endif

@@ -68,6 +68,12 @@ static struct span command_in(struct span args) {
     return args;
 }
 
+struct span paucis__tool_command(struct span arguments) {
+    struct span command = command_in(arguments);
+    bool none = command.at == arguments.at && command.len && *command.at == '{';
+    return none ? span_of(command.at, 0) : command;
+}
+
 static bool is_stop(char c) {
     switch (c) {
     case ' ':
@@ -115,6 +121,11 @@ static struct span program_name(struct span word) {
     return word;
 }
 
+/* "cat > a.c", "cat <<EOF": it writes what the command itself has. */
+static bool writes(struct span next) {
+    return next.len && (*next.at == '>' || (next.len > 1 && !memcmp(next.at, "<<", 2)));
+}
+
 #define MAX_WORDS 12 /* that are looked at to find the program */
 
 static enum tool tool_of_command(struct span line) {
@@ -127,7 +138,7 @@ static enum tool tool_of_command(struct span line) {
         for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
             if (is_word(word, programs[i].name) &&
                 (!*programs[i].next || is_word(next, programs[i].next)))
-                return programs[i].tool;
+                return programs[i].tool == TOOL_READ && writes(next) ? TOOL_RUN : programs[i].tool;
         break;
     }
     return TOOL_RUN;

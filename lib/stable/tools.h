@@ -24,6 +24,15 @@ enum tool {
 /* name: the tool's; arguments: their JSON as it stands, or plain text. */
 enum tool paucis__tool_of(struct span name, struct span arguments);
 
+/* Does the same call made again answer the same question? Of a tool that nobody knows it may be the
+ * next page, or what a process has printed since. */
+static inline bool tool_answers_again(enum tool tool) {
+    return tool != TOOL_OTHER && tool != TOOL_EDIT && tool != TOOL_PAGE;
+}
+
+/* The command that a shell is given, and perhaps more behind it; empty if there is none. */
+struct span paucis__tool_command(struct span arguments);
+
 /* "read", "search", ... */
 struct span paucis__tool_word(enum tool tool);
 

@@ -312,6 +312,8 @@ class Fold:
         for p, by in self.outdated:
             if by.form == "capped" and not contains(p, by):
                 continue
+            if self.reads(p.mate.name) and by.len < p.len // 2:
+                continue
             if p.brief is not None or p.pointers or p.points_to or not p.open or \
                     p.form not in ("full", "capped"):
                 continue

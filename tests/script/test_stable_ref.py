@@ -196,7 +196,7 @@ def run_body(lib, number):
         body["model"] = rng.choice(("claude-opus-5-5", "claude-sonnet-4-5"))
         limits["bound"] = body["model"] == "claude-opus-5-5"
     body = convert.encode(body)
-    fold = Fold(limits, lambda _: False, lambda name: name.decode() not in dialogues.WRITES,
+    fold = Fold(limits, lambda name: name == b"read", lambda name: name.decode() not in dialogues.WRITES,
                 lambda name: name.decode() in dialogues.WRITES)
     last = b"assistant"
     for part in lib.read(body, format_):

@@ -233,6 +233,10 @@ static void names_are_whole(void) {
     text = "README.md:64:const x";
     i = (struct item){text, 9};
     CHECK(!paucis__whole_name(text, text + strlen(text), &i));
+    text = "README.md-65- x";
+    CHECK(!paucis__whole_name(text, text + strlen(text), &(struct item){text, 9}));
+    text = "2026-01-30-notes x";
+    CHECK(paucis__whole_name(text, text + strlen(text), &(struct item){text, 9}));
 }
 
 /* A line number may be longer than the first piece of its line. */
@@ -248,6 +252,31 @@ static void a_number_longer_than_a_piece(void) {
         CHECK(strlen(s) < strlen(text) && has(s, "[\xE2\x80\xA6"));
         free(s);
     }
+}
+
+/* What an exception is called, if the word for a failure is not in it, and which test failed. */
+static void failures_are_named(void) {
+    char *s =
+        made("Traceback (most recent call last):\n" FILLER
+             "  File \"a.py\", line 3, in f\n    g()\nconf.ImproperlyConfigured: no KEY\n" FILLER,
+             TOOL_RUN, 0);
+    CHECK(has(s, "conf.ImproperlyConfigured: no KEY\n"));
+    free(s);
+    s = made(FILLER "--- FAIL: TestDepth (0.01s)\n" FILLER "FAIL\n", TOOL_TEST, 0);
+    CHECK(has(s, "--- FAIL: TestDepth (0.01s)\n"));
+    free(s);
+    s = made(FILLER "<shellId: 7 completed with exit code 2>", TOOL_RUN, 0);
+    CHECK(has(s, "<shellId: 7 completed with exit code 2>"));
+    free(s);
+    s = made(FILLER "<shellId: 7 completed with exit code 0>", TOOL_RUN, 0);
+    CHECK(!has(s, "shellId"));
+    free(s);
+}
+
+static void edits_are_told(void) {
+    char *s = made("The file a.c has been updated.\n" FILLER FILLER, TOOL_EDIT, 0);
+    CHECK(has(s, "The file a.c has been updated.\n"));
+    free(s);
 }
 
 static void failures_stay(void) {
@@ -379,8 +408,8 @@ static void memory_runs_out(void) {
 }
 
 int main(void) {
-    return TEST_RUN(CASE(random_json_stays_json), CASE(json_by_structure),
-                    CASE(a_heading_stays_with_its_lines), CASE(names_are_whole),
-                    CASE(a_number_longer_than_a_piece), CASE(failures_stay), CASE(any_text),
-                    CASE(memory_runs_out));
+    return TEST_RUN(
+        CASE(random_json_stays_json), CASE(json_by_structure), CASE(a_heading_stays_with_its_lines),
+        CASE(names_are_whole), CASE(a_number_longer_than_a_piece), CASE(failures_are_named),
+        CASE(edits_are_told), CASE(failures_stay), CASE(any_text), CASE(memory_runs_out));
 }

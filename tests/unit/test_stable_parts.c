@@ -399,6 +399,10 @@ static void tools_by_shape(void) {
         {"exec_command", "{\"cmd\":\"git status --short\"}", TOOL_STATUS},
         {"exec_command", "{\"cmd\":\"git diff\"}", TOOL_READ},
         {"bash", "{\"command\":\"git push\"}", TOOL_RUN},
+        {"bash", "{\"command\":\"cat > a.py <<'EOF'\\nx\\nEOF\\npython a.py\"}", TOOL_RUN},
+        {"bash", "{\"command\":\"cat <<'EOF' > a.py\\nx\\nEOF\"}", TOOL_RUN},
+        {"bash", "{\"command\":\"cat < a.py\"}", TOOL_READ},
+        {"bash", "{\"command\":\"sed -i s/a/b/ a.py && python a.py\"}", TOOL_RUN},
         {"bash", "{\"command\":\"/usr/bin/grep -n x y\"}", TOOL_SEARCH},
         {"bash", "{\"command\":\"FOO=1 timeout 9 pytest -q\"}", TOOL_TEST},
         {"bash", "{\"command\":\"uv run pytest\"}", TOOL_TEST},
@@ -422,7 +426,15 @@ static void tools_by_shape(void) {
     }
 }
 
-/* Does the second call show all that the first has shown? Arguments have ' for ". */
+/* ' stands for ", and @ for '. */
+static struct bytes call_arguments(const char *text) {
+    struct bytes b = bytes_quoted(text);
+    for (size_t i = 0; i < b.len; i++)
+        if (b.at[i] == '@') b.at[i] = '\'';
+    return b;
+}
+
+/* Does the second call show all that the first has shown? */
 static void subjects(void) {
     static const struct {
         const char *name, *old, *new;
@@ -443,7 +455,7 @@ static void subjects(void) {
         {"bash", "{'command':'cat a'}", "{'command':'cat b'}", false},
         {"bash", "{'command':'cat a'}", "{'command':'head -n 90 a'}", false},
         {"bash", "{'command':'head -20 a'}", "{'command':'cat -n a | head -n 30'}", true},
-        {"bash", "{'command':'nl -ba a | sed -n 40,60p'}", "{'command':'sed -n 40,$p a'}", true},
+        {"bash", "{'command':'nl -ba a | sed -n 40,60p'}", "{'command':'sed -n @40,$p@ a'}", true},
         {"bash", "{'command':'sed -n 5p a'}", "{'command':'sed -n 2,9p a | sed -n 3,4p'}", true},
         {"bash", "{'command':'sed -n 7p a'}", "{'command':'sed -n 2,9p a | sed -n 3,4p'}", false},
         {"bash", "{'command':'cd x && cat a'}", "{'command':'cat a'}", false},
@@ -456,6 +468,19 @@ static void subjects(void) {
         {"bash", "{'command':'head -5 a'}", "{'command':'cat a | grep x'}", false},
         {"bash", "{'command':'head -5 a'}", "{'command':'cat a > b'}", false},
         {"bash", "{'command':'cat a > b'}", "{'command':'cat a > b'}", true},
+        {"bash", "{'command':'cat $F'}", "{'command':'cat $F'}", false},
+        {"bash", "{'command':'cat ${F}/a'}", "{'command':'cat ${F}/a'}", false},
+        {"bash", "{'command':'cat $(ls)'}", "{'command':'cat $(ls)'}", false},
+        {"bash", "{'command':'cat `ls`'}", "{'command':'cat `ls`'}", false},
+        {"bash", "{'command':'cat *.c'}", "{'command':'cat *.c'}", false},
+        {"bash", "{'command':'cat \\'$F\\''}", "{'command':'cat \\'$F\\''}", false},
+        {"bash", "{'command':'cat \\'*\\' a'}", "{'command':'cat \\'*\\' a'}", true},
+        {"bash", "{'command':'cat \\\\$F'}", "{'command':'cat \\\\$F'}", true},
+        {"bash", "{'command':'cat a; echo $?'}", "{'command':'cat a; echo $?'}", true},
+        {"bash", "{'command':'sed -n 5,$p a'}", "{'command':'sed -n 5,$p a'}", false},
+        {"bash", "{'command':'awk @{print $a}@ a'}", "{'command':'awk @{print $a}@ a'}", true},
+        {"Read", "{'file_path':'$a/*.c'}", "{'file_path':'$a/*.c'}", true},
+        {"cat", "$a", "$a", false},
         {"cat", "a", "a", true},
         {"cat", "a", "b", false},
         {"Read", "{", "{", true},
@@ -465,7 +490,7 @@ static void subjects(void) {
     counter_init(&counter);
     struct mem m = {.alloc = counter_alloc(&counter)};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct bytes old = bytes_quoted(rows[i].old), new = bytes_quoted(rows[i].new);
+        struct bytes old = call_arguments(rows[i].old), new = call_arguments(rows[i].new);
         struct subject a, b;
         TEST_NOTE("%s %s, then %s", rows[i].name, rows[i].old, rows[i].new);
         CHECK_EQ(paucis__subject_of(&j, &m, TOOL_READ, text_of(rows[i].name),
