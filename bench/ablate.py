@@ -105,9 +105,10 @@ PARTS = [
     Row("cap-share", "no tenth above the cap", [
         change(BIRTH, "len > cap ? cap + (len - cap) / CAP_SHARE : cap;", "cap;")]),
     Row("superseded", "nothing is superseded", [
-        change(BIRTH, "if (!answers_again(p)) return", "return")]),
+        change(BIRTH, "if ((p->flags & FOLD_ERROR) || !subject->what) return", "return")]),
     Row("any-tool", "any tool's repeat supersedes", [
-        change(BIRTH, "if (!answers_again(p)) return", "if (p->flags & FOLD_ERROR) return")]),
+        change("tools.h", "return tool != TOOL_OTHER && tool != TOOL_EDIT && tool != TOOL_PAGE;",
+               "return tool || true;")]),
     Row("ranges", "a containing read does not supersede", [
         change("supersede.h", "s->from <= other->from && s->to >= other->to",
                "s->from == other->from && s->to == other->to")]),
