@@ -8,6 +8,19 @@
 #include "replay/families.def"
 #undef FAMILY
 
+/* Settings of ours over their whole range: the dial, and the level that leaves new results whole,
+ * at several ages. Each of the others' settings has one here that is no worse, see docs/replay.md.
+ */
+#define OUR_DIAL                                                                                 \
+    "stable:keep=12 stable:keep=14 stable:keep=18 stable:keep=24 stable:keep=27 stable:keep=30 " \
+    "stable:keep=36 stable:keep=48 stable:keep=64 stable:keep=80 stable:keep=88 "                \
+    "stable:keep=128 stable:whole stable:whole:keep=6:window_read=16 "                           \
+    "stable:whole:window_read=24:cap=20480 stable:whole:window=6:window_read=30:cap=20480 "      \
+    "stable:whole:keep=9:window_read=40:cap=20480 stable:whole:keep=6:window_read=64 "           \
+    "stable:whole:window_read=80:cap=20480 stable:whole:window_read=80:risk=100 "                \
+    "stable:whole:keep=18:window_read=80:risk=100 "                                              \
+    "stable:whole:keep=24:window_read=80:risk=100:cap=20480"
+
 /* Messages up to t, as they came. */
 void append_whole(struct run *r, size_t t);
 

@@ -219,17 +219,21 @@ void results_sum(struct results *r) {
 
 size_t match_of(const struct results *r, size_t policy, size_t price) {
     static const enum share asked[] = {S_LINES, S_SPANS, S_FRESH};
-    const struct summary *peer = &r->summaries[policy * r->nprices + price];
+    const double *peer = r->summaries[policy * r->nprices + price].pooled;
     size_t best = NONE;
+    double best_full = 0;
+    bool best_fits = false;
     for (size_t i = 0; i < r->npolicies; i++) {
-        const struct summary *s = &r->summaries[i * r->nprices + price];
+        const double *s = r->summaries[i * r->nprices + price].pooled;
         bool keeps = strcmp(r->policies[i].family->name, "stable") == 0;
         for (size_t k = 0; k < sizeof asked / sizeof *asked; k++)
-            keeps = keeps && s->pooled[asked[k]] >= peer->pooled[asked[k]];
-        if (!keeps) continue;
-        if (best == NONE ||
-            s->pooled[S_FULL] < r->summaries[best * r->nprices + price].pooled[S_FULL])
-            best = i;
+            keeps = keeps && s[asked[k]] >= peer[asked[k]];
+        bool fits = s[S_COST] <= peer[S_COST];
+        bool better = fits != best_fits ? fits : s[S_FULL] < best_full;
+        if (!keeps || (best != NONE && !better)) continue;
+        best = i;
+        best_full = s[S_FULL];
+        best_fits = fits;
     }
     return best;
 }

@@ -209,9 +209,7 @@ const struct family family_stable = {
     .params = "LEVEL|KEY=VALUE",
     .source = "paucis, docs/stable.md",
     .summary = "what paucis does by default: rare, deep cuts that stay",
-    .grid =
-        "stable:keep=12 stable:keep=18 stable:keep=24 stable:keep=30 stable:keep=36 "
-        "stable:keep=48 stable:keep=64 stable:keep=96 stable:keep=128",
+    .grid = OUR_DIAL,
     .by_price = true,
     .word = stable_word,
     .state = sizeof(struct ours),

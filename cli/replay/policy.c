@@ -31,10 +31,7 @@ static const struct {
 } groups[] = {
     {"default", "none classic stable:safe stable stable:deep +stable peers"},
     {"peers", "+trim +clear +sticky +mask +polling +prune +gemini +gajae +stair"},
-    {"curve",
-     "none stable:safe stable stable:deep stable:keep=12 stable:keep=18 stable:keep=24 "
-     "stable:keep=30 stable:keep=36 stable:keep=48 stable:keep=64 stable:keep=96 "
-     "stable:keep=128"},
+    {"curve", "none stable:safe stable stable:deep " OUR_DIAL},
     {"lab",
      "none classic dedup classic:snippet classic:streaming budget:32000 trim:32000 "
      "clear:30000:3 clear:100000:3 sticky:40000:3 sticky:50000:3 polling:10:25 mask:10 "

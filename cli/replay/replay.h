@@ -424,7 +424,8 @@ void row_free(struct trace_row *row);
 /* One agent's sessions; false if it has none. */
 bool agent_figures(const struct results *r, size_t agent, size_t policy, size_t price,
                    struct figures *sum, struct figures *none);
-/* The cheapest setting of ours that keeps as much as this policy does; NONE if none does. */
+/* The setting of ours with the cheapest full bill of those that keep as much as this policy does,
+ * if there are any of those that are no dearer plainly either; NONE if none keeps as much. */
 size_t match_of(const struct results *r, size_t policy, size_t price);
 /* Settings of a grid are only shown if they are the best of their family, or on demand. */
 bool is_shown(const struct results *r, size_t policy, size_t price, bool more);

@@ -14,23 +14,34 @@ bool is_shown(const struct results *r, size_t i, size_t price, bool more) {
     return more || !r->policies[i].grid || summary(r, i, price)->best;
 }
 
-static void name_column(struct buf *b, const struct results *r, size_t i, size_t price) {
+/* As wide as the longest name that is shown, with a mark behind it. */
+static int name_width(const struct results *r, size_t price, bool more) {
+    size_t width = 24;
+    for (size_t i = 0; i < r->npolicies; i++) {
+        size_t n = strlen(r->policies[i].name) + 3;
+        if (is_shown(r, i, price, more) && n > width) width = n;
+    }
+    return (int)width;
+}
+
+static void name_column(struct buf *b, const struct results *r, size_t i, size_t price, int width) {
     char name[128];
     bool best = summary(r, i, price)->best;
     snprintf(name, sizeof name, "%s%s", r->policies[i].name, best ? " *" : "");
-    buf_fmt(b, "%-24s", name);
+    buf_fmt(b, "%-*s", width, name);
 }
 
 /* ---- pooled ---------------------------------------------------------------------------------- */
 
 static void pooled_table(struct buf *b, const struct results *r, size_t k, bool more) {
-    buf_fmt(b, "%-24s%7s%7s%7s%7s%7s%7s%6s |%6s%6s%6s%6s%6s%6s |%8s%6s\n", "policy", "tokens",
+    int width = name_width(r, k, more);
+    buf_fmt(b, "%-*s%7s%7s%7s%7s%7s%7s%6s |%6s%6s%6s%6s%6s%6s |%8s%6s\n", width, "policy", "tokens",
             "cost", "full", "bill", "cost+r", "full+r", "hits", "items", "code", "lines", "spans",
             "fresh", "edits", "peak", "cuts");
     for (size_t i = 0; i < r->npolicies; i++) {
         const struct summary *s = summary(r, i, k);
         if (!is_shown(r, i, k, more)) continue;
-        name_column(b, r, i, k);
+        name_column(b, r, i, k, width);
         for (int c = 0; c < S_HITS; c++) buf_fmt(b, "%7.1f", s->pooled[c]);
         buf_fmt(b, "%6.1f |", s->pooled[S_HITS]);
         for (int c = S_ITEMS; c < SHARES; c++) buf_fmt(b, "%6.1f", s->pooled[c]);
@@ -48,14 +59,15 @@ static void spread_cell(struct buf *b, const struct summary *s, enum share c) {
 static void spread_table(struct buf *b, const struct results *r, size_t k, bool more) {
     static const enum share columns[] = {S_COST, S_FULL, S_LINES, S_SPANS, S_FRESH};
     size_t n = more ? sizeof columns / sizeof *columns : 2;
-    buf_fmt(b, "\n%-24s", "spread");
+    int width = name_width(r, k, more);
+    buf_fmt(b, "\n%-*s", width, "spread");
     for (size_t c = 0; c < n; c++)
         buf_fmt(b, " |%6s %-12s%7s%7s%7s", share_names[columns[c]], " 95 %", "agents", "median",
                 "worst");
     buf_str(b, "\n");
     for (size_t i = 1; i < r->npolicies; i++) {
         if (!is_shown(r, i, k, more)) continue;
-        name_column(b, r, i, k);
+        name_column(b, r, i, k, width);
         for (size_t c = 0; c < n; c++) spread_cell(b, summary(r, i, k), columns[c]);
         buf_str(b, "\n");
     }
@@ -67,7 +79,8 @@ static void agent_table(struct buf *b, const struct results *r, size_t k, bool m
     static const enum share columns[] = {S_COST, S_FULL, S_LINES, S_SPANS, S_FRESH};
     enum { N = sizeof columns / sizeof *columns };
     if (r->nagents < 2) return;
-    buf_fmt(b, "\n%-24s%-36s%9s", "by agent", "", "sessions");
+    int width = name_width(r, k, more);
+    buf_fmt(b, "\n%-*s%-36s%9s", width, "by agent", "", "sessions");
     for (size_t c = 0; c < N; c++) buf_fmt(b, "%7s", share_names[columns[c]]);
     buf_str(b, "\n");
     for (size_t i = 1; i < r->npolicies; i++) {
@@ -80,7 +93,7 @@ static void agent_table(struct buf *b, const struct results *r, size_t k, bool m
             if (!agent_figures(r, a, i, k, &sum, &none)) continue;
             shares_of(s, &sum, &none, r->prices[k]);
             for (size_t t = 0; t < r->nrows; t++) n += r->rows[t].agent_number == a;
-            buf_fmt(b, "%-24s%-36.35s%9zu", r->policies[i].name,
+            buf_fmt(b, "%-*s%-36.35s%9zu", width, r->policies[i].name,
                     r->agents[a].len ? r->agents[a].at : "-", n);
             for (size_t c = 0; c < N; c++) buf_fmt(b, "%7.1f", s[columns[c]]);
             buf_str(b, "\n");
@@ -92,22 +105,27 @@ static void agent_table(struct buf *b, const struct results *r, size_t k, bool m
 
 static void match_table(struct buf *b, const struct results *r, size_t k, bool more) {
     bool any = false;
+    int width = name_width(r, k, more);
     for (size_t i = 1; i < r->npolicies; i++) {
         size_t m = match_of(r, i, k);
         bool ours = strcmp(r->policies[i].family->name, "stable") == 0;
         if (ours || !is_shown(r, i, k, more)) continue;
         if (!any)
-            buf_fmt(b, "\n%-24s%7s%7s   %s\n", "at the same evidence", "full", "ours",
+            buf_fmt(b, "\n%-*s%7s%7s%7s%7s   %s\n", width, "at the same evidence", "cost", "ours",
+                    "full", "ours",
                     "(cheapest setting that keeps as many lines, spans and fresh items)");
         any = true;
-        double full = summary(r, i, k)->pooled[S_FULL];
-        name_column(b, r, i, k);
-        if (m == NONE)
-            buf_fmt(b, "%7.1f%7s   no setting keeps as much\n", full, "-");
-        else
-            buf_fmt(b, "%7.1f%7.1f   %s%s\n", full, summary(r, m, k)->pooled[S_FULL],
-                    r->policies[m].name,
-                    summary(r, m, k)->pooled[S_FULL] <= full ? "" : "  (dearer)");
+        const double *peer = summary(r, i, k)->pooled;
+        name_column(b, r, i, k, width);
+        if (m == NONE) {
+            buf_fmt(b, "%7.1f%7s%7.1f%7s   no setting keeps as much\n", peer[S_COST], "-",
+                    peer[S_FULL], "-");
+            continue;
+        }
+        const double *best = summary(r, m, k)->pooled;
+        bool dearer = best[S_COST] > peer[S_COST] || best[S_FULL] > peer[S_FULL];
+        buf_fmt(b, "%7.1f%7.1f%7.1f%7.1f   %s%s\n", peer[S_COST], best[S_COST], peer[S_FULL],
+                best[S_FULL], r->policies[m].name, dearer ? "  (dearer)" : "");
     }
 }
 

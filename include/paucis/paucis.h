@@ -134,7 +134,7 @@ typedef struct paucis_opts {
     struct paucis_memo *memo; /* remembers counts; NULL = none */
     paucis_handle_fn *handle; /* NULL = markers name no handles */
     void *handle_ud;
-    const char *level;                /* "safe", "balanced", "deep"; NULL = balanced */
+    const char *level;                /* "safe", "balanced", "deep", "whole"; NULL = balanced */
     const struct paucis_price *price; /* NULL = by the model's name, else by the format */
 } paucis_opts;
 

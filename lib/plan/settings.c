@@ -104,7 +104,7 @@ static const struct named {
      .detail = "name, default stable",
      .set = set_policy},
     {.name = "level",
-     .summary = "how much may go: safe, balanced or deep",
+     .summary = "how much may go: safe, balanced, deep or whole",
      .detail = "name, default balanced",
      .set = set_level},
     {.name = "form",

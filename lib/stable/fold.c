@@ -294,7 +294,7 @@ static paucis_err become_stale(struct fold *f, size_t part) {
     return PAUCIS_OK;
 }
 
-/* A part has left the window. A text is as young as the newest part that points to it. */
+/* A part is old. A text is as young as the newest part that points to it. */
 static paucis_err grow_old(struct fold *f, size_t part) {
     struct fold_part *p = &f->parts.at[part];
     if (p->form == FORM_REFERENCE) {
@@ -302,13 +302,19 @@ static paucis_err grow_old(struct fold *f, size_t part) {
         return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
     }
     if (p->flags & FOLD_SUPERSEDED) return PAUCIS_OK; /* long since */
-    if (p->tool == TOOL_RECALL && !(p->flags & FOLD_ERROR)) {
-        if (!VEC_ROOM(f->mem, f->pinned, 1)) return PAUCIS_E_NOMEM;
-        f->pinned.at[f->pinned.count++] = (uint32_t)part;
-        return PAUCIS_OK;
-    }
     bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
     return young ? PAUCIS_OK : become_stale(f, part);
+}
+
+/* A part has left the window. What was recalled and what may be edited next stays for longer. */
+static paucis_err leave_window(struct fold *f, size_t part) {
+    const struct fold_part *p = &f->parts.at[part];
+    bool reads = p->tool == TOOL_READ && f->limits.window_read > f->limits.window;
+    if ((p->tool != TOOL_RECALL && !reads) || (p->flags & FOLD_ERROR)) return grow_old(f, part);
+    struct fold_waiting *w = &f->waiting[reads ? WAIT_READ : WAIT_RECALLED];
+    if (!VEC_ROOM(f->mem, w->parts, 1)) return PAUCIS_E_NOMEM;
+    w->parts.at[w->parts.count++] = (uint32_t)part;
+    return PAUCIS_OK;
 }
 
 /* Was all that the old result shows shown again? Where more was asked for, the cap may have cut
@@ -342,24 +348,24 @@ static paucis_err age_outdated(struct fold *f) {
     return PAUCIS_OK;
 }
 
-static paucis_err age_pinned(struct fold *f) {
-    for (; f->unpinned < f->pinned.count; f->unpinned++) {
-        size_t part = f->pinned.at[f->unpinned];
-        uint64_t age = f->messages - f->parts.at[part].message;
-        if (age / PINNED <= f->limits.window) break;
-        PAUCIS_TRY(become_stale(f, part));
+static paucis_err age_waiting(struct fold *f, struct fold_waiting *w, uint64_t window) {
+    for (; w->done < w->parts.count; w->done++) {
+        size_t part = w->parts.at[w->done];
+        if (f->messages - f->parts.at[part].message <= window) break;
+        PAUCIS_TRY(grow_old(f, part));
     }
     return PAUCIS_OK;
 }
 
 static paucis_err age(struct fold *f) {
     PAUCIS_TRY(age_outdated(f));
-    PAUCIS_TRY(age_pinned(f));
-    uint64_t old = f->messages > f->limits.window ? f->messages - f->limits.window : 0;
+    uint64_t window = f->limits.window, old = f->messages > window ? f->messages - window : 0;
+    PAUCIS_TRY(age_waiting(f, &f->waiting[WAIT_RECALLED], PINNED * (window + 1) - 1));
+    PAUCIS_TRY(age_waiting(f, &f->waiting[WAIT_READ], f->limits.window_read));
     if (old > f->requested) old = f->requested; /* what nobody has seen yet is not old */
     for (; f->aged < f->born && f->parts.at[f->aged].message < old; f->aged++) {
         const struct fold_part *p = &f->parts.at[f->aged];
-        if (p->kind == PART_RESULT && (p->flags & FOLD_OPEN)) PAUCIS_TRY(grow_old(f, f->aged));
+        if (p->kind == PART_RESULT && (p->flags & FOLD_OPEN)) PAUCIS_TRY(leave_window(f, f->aged));
     }
     for (; f->aged_replies < f->loop && f->parts.at[f->aged_replies].message < old;
          f->aged_replies++) {
@@ -599,8 +605,8 @@ void paucis__fold_clear(struct fold *f) {
     f->loop_first = NO_INDEX;
     f->cuts.count = 0;
     f->cut = (struct fold_cut){.part = SIZE_MAX};
-    f->outdated.count = f->missing.count = f->indexes.count = f->pinned.count = 0;
-    f->unpinned = 0;
+    f->outdated.count = f->missing.count = f->indexes.count = 0;
+    for (size_t i = 0; i < WAITS; i++) f->waiting[i].parts.count = f->waiting[i].done = 0;
     f->recalls = f->recalled = 0;
     f->index = span_of(NULL, 0);
     f->roomy = SIZE_MAX;
@@ -620,7 +626,7 @@ void paucis__fold_free(struct fold *f) {
     VEC_FREE(f->mem, f->changed);
     VEC_FREE(f->mem, f->outdated);
     VEC_FREE(f->mem, f->missing);
-    VEC_FREE(f->mem, f->pinned);
+    for (size_t i = 0; i < WAITS; i++) VEC_FREE(f->mem, f->waiting[i].parts);
     VEC_FREE(f->mem, f->indexes);
     paucis__items_free(&f->subjects);
     paucis__items_free(&f->ids);

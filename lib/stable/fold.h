@@ -66,6 +66,7 @@ struct fold_source { /* where texts come from */
 struct fold_limits {
     paucis_price price;
     uint64_t window, gate;      /* messages; tokens below which nothing is done */
+    uint64_t window_read;       /* messages: of results that read a file, at least the window */
     uint64_t cap, cap_read;     /* bytes of a new result, and of one that reads a file; 0 = none */
     uint64_t budget, low_water; /* tokens, UINT64_MAX = none; percent of it that a cut leaves */
     uint64_t fixed, sinks;      /* tokens beside the messages; first messages that never go */
@@ -94,6 +95,13 @@ struct fold_cut {
 
 #define LEAST_CALL 400 /* bytes: shorter arguments stay */
 
+/* Results that stay young beyond the window, in order. */
+enum wait { WAIT_RECALLED, WAIT_READ, WAITS };
+struct fold_waiting {
+    VEC(uint32_t) parts;
+    size_t done; /* so many have grown old */
+};
+
 struct fold_outdated { /* a result, and the one that supersedes it */
     uint32_t part, by;
 };
@@ -118,8 +126,7 @@ struct fold {
     VEC(uint64_t) candidates;           /* a bit for each leaf: stale and not cut */
     VEC(uint32_t) changed;              /* parts whose form changed at the last request */
     VEC(struct fold_outdated) outdated; /* not old enough yet to go for it */
-    VEC(uint32_t) pinned;               /* recalled texts that have left the window ... */
-    size_t unpinned;                    /* ... and how many of them have grown old */
+    struct fold_waiting waiting[WAITS]; /* have left the window, but are not old yet */
     uint64_t recalls, recalled;         /* texts recalled since the request before, their bytes */
     struct item_set subjects;           /* the newest result on each subject, plus 1 */
     struct item_set ids;                /* of calls: how many have it */

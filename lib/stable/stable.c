@@ -9,7 +9,11 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
         NUMBER("cap", 0, 0, "bytes of a new result, and a tenth of what is above; 0: the level's"),
     [STABLE_CAP_READ] = NUMBER("cap_read", 0, 0, "the same for a result that reads a file"),
     [STABLE_WINDOW] = NUMBER("window", 8, 0, "newest messages that are not shortened once sent"),
-    [STABLE_RISK] = NUMBER("risk", 10, 0, "thousandths a cut may put the bill above doing nothing"),
+    [STABLE_WINDOW_READ] =
+        NUMBER("window_read", 0, 0, "the same for results that read a file; 0: the level's"),
+    [STABLE_RISK] = NUMBER("risk", 0, 0,
+                           "thousandths a cut may put the bill above doing nothing; 0: the "
+                           "level's, 10 but for whole"),
     [STABLE_THOUGHT] = NUMBER("thought", 4, 0, "what losing present thinking counts, in writes"),
     [STABLE_ATTACH] = NUMBER("attach", 0, 0, "messages sent before paucis came"),
     [STABLE_STOP] = NUMBER("stop", 4294967295, 0, "messages after which no form changes any more"),
@@ -23,18 +27,30 @@ const struct option paucis__stable_options[STABLE_OPTIONS] = {
 };
 
 const struct level paucis__levels[] = {
-    {.name = "safe", .summary = "noise, repeats, and what the budget demands", .keep = 21},
+    {.name = "safe",
+     .summary = "noise, repeats, and what the budget demands",
+     .keep = 21,
+     .risk = 10},
     {.name = "balanced",
      .summary = "favours evidence",
      .keep = 21,
      .cap = 2048,
      .cap_read = 30720,
+     .risk = 10,
      .cuts = true},
     {.name = "deep",
      .summary = "favours cost",
      .keep = 20,
      .cap = 704,
      .cap_read = 11264,
+     .risk = 10,
+     .cuts = true},
+    /* Caps pay for the first cut of a session; without them a cut needs more credit. */
+    {.name = "whole",
+     .summary = "new results stay whole, old ones go deep",
+     .keep = 12,
+     .window_read = 48,
+     .risk = 150,
      .cuts = true},
     {.name = NULL},
 };
@@ -44,9 +60,11 @@ static uint64_t cap_for(uint64_t given, uint64_t at_level, uint64_t keep, uint64
     return given ? given : at_level * keep * keep / (level_keep * level_keep);
 }
 
+static uint64_t or_level(uint64_t given, uint64_t at_level) { return given ? given : at_level; }
+
 void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     const uint64_t *o = s->option;
-    uint64_t keep = o[STABLE_KEEP] ? o[STABLE_KEEP] : s->level->keep;
+    uint64_t keep = or_level(o[STABLE_KEEP], s->level->keep);
     paucis__fold_clear(f);
     if (f->forms.state && f->forms.kind != s->form) f->forms.kind->free(&f->forms);
     f->forms.kind = s->form;
@@ -58,6 +76,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
     f->limits = (struct fold_limits){
         .price = *s->price,
         .window = o[STABLE_WINDOW],
+        .window_read = or_level(o[STABLE_WINDOW_READ], s->level->window_read),
         .cap = cap_for(o[STABLE_CAP], s->level->cap, keep, s->level->keep),
         .cap_read = cap_for(o[STABLE_CAP_READ], s->level->cap_read, keep, s->level->keep),
         .gate = s->price->minimum,
@@ -69,7 +88,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .sinks = o[STABLE_SINKS],
         .attach = o[STABLE_ATTACH],
         .stop = o[STABLE_STOP],
-        .risk = o[STABLE_RISK],
+        .risk = or_level(o[STABLE_RISK], s->level->risk),
         .thought = o[STABLE_THOUGHT],
         .cuts = s->level->cuts,
         .bound = bound,

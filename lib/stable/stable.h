@@ -12,6 +12,7 @@ enum stable_option {
     STABLE_CAP,
     STABLE_CAP_READ,
     STABLE_WINDOW,
+    STABLE_WINDOW_READ,
     STABLE_RISK,
     STABLE_THOUGHT,
     STABLE_ATTACH,
@@ -28,8 +29,8 @@ extern const struct option paucis__stable_options[STABLE_OPTIONS];
 
 /* How much may go, in one word. */
 struct level {
-    TABLE_ROW; /* name, summary */
-    uint64_t keep, cap, cap_read;
+    TABLE_ROW;                                       /* name, summary */
+    uint64_t keep, cap, cap_read, window_read, risk; /* no cap is 0 */
     bool cuts;
 };
 extern const struct level paucis__levels[]; /* a NULL name ends; the second is the default */

@@ -155,13 +155,14 @@ class Part:
 
 
 class Fold:
-    """limits: read, write, match, lookback, gate, window, keep, cap, cap_read, attach, stop, risk, thought,
-    cuts, bound; reads(name) says if a call reads a file, edits(name) if it writes one, answers(name) if it
-    gives the same again."""
+    """limits: read, write, match, lookback, gate, window, window_read, keep, cap, cap_read, attach, stop,
+    risk, thought, cuts, bound; reads(name) says if a call reads a file, edits(name) if it writes one,
+    answers(name) if it gives the same again."""
 
     def __init__(self, limits, reads, answers, edits=lambda name: False):
         self.limits, self.reads, self.answers, self.edits = limits, reads, answers, edits
         self.parts, self.calls, self.seen, self.subjects, self.outdated = [], {}, {}, {}, []
+        self.waiting = []  # files that were read and have left the window, but are not old yet
         self.born = self.requested = self.turn = self.aged = self.aged_replies = 0
         self.loop, self.loop_first = 0, None
         self.bill = self.bill_of_none = self.last_size = self.last_raw = 0
@@ -306,6 +307,13 @@ class Fold:
         elif not p.superseded and not (p.pointers and p.pointers[-1].message > p.message):
             self.become_stale(p)
 
+    def leave_window(self, p):
+        reading = p.mate and self.reads(p.mate.name) and self.limits["window_read"] > self.limits["window"]
+        if reading and not p.error:
+            self.waiting.append(p)
+        else:
+            self.grow_old(p)
+
     def age(self):
         window, waiting = self.limits["window"], []
         half = window // 2 if window < MAX_WAIT else MAX_WAIT
@@ -323,11 +331,13 @@ class Fold:
             p.superseded = True
             self.become_stale(p)
         self.outdated = waiting
+        while self.waiting and self.messages() - self.waiting[0].message > self.limits["window_read"]:
+            self.grow_old(self.waiting.pop(0))
         old = min(max(self.messages() - window, 0), self.requested)
         while self.aged < len(self.parts) and self.parts[self.aged].message < old:
             p = self.parts[self.aged]
             if p.kind == "result" and p.open:
-                self.grow_old(p)
+                self.leave_window(p)
             self.aged += 1
         while self.aged_replies < self.loop and self.parts[self.aged_replies].message < old:
             p = self.parts[self.aged_replies]

@@ -29,6 +29,7 @@ RUNS = {
     "balanced": {},
     "deep, snippets": {"level": "deep", "form": "snippet"},
     "openai": {"price": "openai"},
+    "whole": {"level": "whole", "window": "3", "window_read": "10"},
     "no cache": {"price": "none", "window": "3"},
     "safe": {"level": "safe"},
     "budget 2000": {"budget": 2000},

@@ -357,6 +357,14 @@ def check_options():
     expect(mask["worst_session"]["cost"] >= mask["median_session"]["cost"], "worst")
 
 
+def check_dial():
+    """Every setting of the curve is one that the library takes."""
+    report = replay([long_trace(12)], "--policy", "curve")["prices"][0]["policies"]
+    names = [p["policy"] for p in report]
+    expect(len(names) > 15 and "stable:whole" in names, "curve", names)
+    expect(all(p["sessions"] == 1 for p in report), "a setting did not run", report)
+
+
 def check_reports():
     path = WORK / "t.jsonl"
     code, out, _ = paucis("replay", "--min-messages", "0", "--policy", "none,stable,mask:5", path)
@@ -381,6 +389,7 @@ def check_reports():
 
 
 for check in (check_bills, check_cuts, check_lookback, check_evidence, check_lines, check_policies, check_agreement,
-              check_formats, check_logs, check_calibration, check_options, check_reports):
+              check_formats, check_logs, check_calibration, check_options, check_dial,
+              check_reports):
     check()
 finish("replay")

@@ -28,7 +28,12 @@ PRICES = {  # name: read, write, minimum, match, lookback; as lib/stable/prices.
     "local": (0, 1000, 16, "prefix", 0),
     "none": (1000, 1000, 0, "none", 0),
 }
-LEVELS = {"safe": (21, 0, 0, False), "balanced": (21, 2048, 30720, True), "deep": (20, 704, 11264, True)}
+LEVELS = {  # keep, cap, cap_read, window_read, risk, cuts
+    "safe": (21, 0, 0, 0, 10, False),
+    "balanced": (21, 2048, 30720, 0, 10, True),
+    "deep": (20, 704, 11264, 0, 10, True),
+    "whole": (12, 0, 0, 48, 150, True),
+}
 TOOLS = {b"Read": True, b"view": True, b"fetch": False, b"bash": False}
 EDITS = {b"Edit": ("old_string", "new_string"), b"Write": ("content",), b"str_replace": ("old_str", "new_str")}
 ANSWERS = (b"The file has been updated successfully.", b"1\n2\nFile created", b"the file was not updated",
@@ -39,11 +44,12 @@ seen = {"requests": 0, "cuts": 0, "reference": 0, "capped": 0, "short": 0, "mark
 
 def settings(rng):
     """(options for the library, limits for the reference)"""
-    price, level = rng.choice(list(PRICES)), rng.choice(("safe", "balanced", "balanced", "deep"))
+    price, level = rng.choice(list(PRICES)), rng.choice(("safe", "balanced", "deep", "whole"))
     read, write, gate, match, lookback = PRICES[price]
-    keep, cap, cap_read, cuts = LEVELS[level]
+    keep, cap, cap_read, window_read, risk, cuts = LEVELS[level]
     options = {"price": price, "level": level, "form": "snippet"}
-    given = {"window": rng.choice((0, 1, 3, 8, 20)), "risk": rng.choice((0, 10, 200, 2000000)),
+    given = {"window": rng.choice((0, 1, 3, 8, 20)), "risk": rng.choice((0, 1, 200, 2000000)),
+             "window_read": rng.choice((0, 5, 16)),
              "thought": rng.choice((0, 1, 4)), "attach": rng.choice((0, 0, 0, 7)),
              "stop": rng.choice((4294967295, 4294967295, 30)), "keep": rng.choice((1, 5, 21, 30)),
              "cap": rng.choice((0, 300, 900)), "cap_read": rng.choice((0, 700, 5000))}
@@ -51,6 +57,8 @@ def settings(rng):
     scale = given["keep"] ** 2
     given["cap"] = given["cap"] or cap * scale // keep ** 2
     given["cap_read"] = given["cap_read"] or cap_read * scale // keep ** 2
+    given["window_read"] = given["window_read"] or window_read
+    given["risk"] = given["risk"] or risk
     return options, {**given, "read": read, "write": write, "gate": gate, "match": match,
                      "lookback": lookback, "cuts": cuts, "bound": False}
 
@@ -180,13 +188,14 @@ def standing(fold):
 
 
 def run_body(lib, number):
-    """The same through a wire format: what stands at the end is what the body became."""
+    """The same through a wire format: what stands at the end is what the body became. Files that were read
+    are nothing special here."""
     rng = random.Random(f"body {number}")
     options, limits = settings(rng)
-    options["cap_read"] = options["cap"] = "900"
-    limits["cap_read"] = limits["cap"] = 900
-    limits["attach"] = 0
-    options["attach"] = "0"
+    window = max(limits["window"], 1)
+    same = {"cap": 900, "cap_read": 900, "attach": 0, "window": window, "window_read": window}
+    limits.update(same)
+    options.update({k: str(v) for k, v in same.items()})
     format_ = rng.choice(("anthropic", "openai-chat", "neutral"))
     conv = dialogues.dialogue(rng)
     convert.fit_ids(conv, format_)

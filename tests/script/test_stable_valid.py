@@ -27,6 +27,7 @@ RUNS = {
     "safe": {"level": "safe"},
     "deep, snippets": {"level": "deep", "form": "snippet"},
     "openai": {"price": "openai"},
+    "whole": {"level": "whole", "window": "3", "window_read": "10"},
     "eager": {"price": "none", "window": "0", "thought": "0", "risk": "100000", "keep": "3", "cap": "300",
               "cap_read": "300"},
     "budget 0": {"budget": 0},

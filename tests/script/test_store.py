@@ -25,7 +25,7 @@ from support import LONG, PAUCIS, SANITIZED, SHARED, SRC, expect, finish, paucis
 EVERY = 1 if LONG else 40 if SANITIZED else 8
 # In memory if there is such a place: what a disk does is not what is tested.
 WORK = tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-SETTINGS = [[], ["-l", "safe"], ["-l", "deep"], ["-b", "8K"], ["-b", "32K", "-l", "deep"],
+SETTINGS = [[], ["-l", "safe"], ["-l", "deep"], ["-l", "whole"], ["-b", "8K"], ["-b", "32K", "-l", "deep"],
             ["-p", "classic"], ["-p", "budget", "-b", "8K"], ["-s", "streaming_llm"],
             ["-p", "none"], ["-p", "exit"], ["-O", "history=sent"]]
 HANDLE = re.compile(rb"\[full text: ([0-9a-f]{16}), (\d+) lines, (\d+) bytes\]")

@@ -528,7 +528,7 @@ static void tables(void) {
     check_table("options", paucis_option_at, 1);
     check_table("rules", paucis_rule_at, 50);
     check_table("kernels", paucis_kernel_at, 1);
-    check_table("levels", paucis_level_at, 3);
+    check_table("levels", paucis_level_at, 4);
     check_table("forms", paucis_form_at, 2);
     CHECK_STR(paucis_policy_at(0)->name, "stable");
     for (size_t i = 0; paucis_rule_at(i); i++) CHECK(paucis_rule_at(i)->detail != NULL);
