@@ -41,8 +41,8 @@ def levels(*caps):
 
 
 def dial(by):
-    return [change("stable.c", "o[STABLE_KEEP] : s->level->keep;",
-                   f"o[STABLE_KEEP] : s->level->keep {by};")]
+    return [change("stable.c", "or_level(o[STABLE_KEEP], s->level->keep);",
+                   f"or_level(o[STABLE_KEEP], s->level->keep {by});")]
 
 
 def cap_factor(tool):
