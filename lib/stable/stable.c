@@ -192,6 +192,7 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
     if (paucis__past_is_of(f, s, v) && continues_past(f, v)) {
         *from = f->past.messages;
         f->past.good = false;
+        f->limits.attach = s->option[STABLE_ATTACH];
         f->limits.never = s->never; /* the same, but they may lie elsewhere by now */
         f->limits.handle_ud = s->handle_ud;
         f->limits.still = s->still;
