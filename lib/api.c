@@ -8,6 +8,7 @@
 #include "json/json_pointer.h"
 #include "plan/price_file.h"
 #include "plan/run.h"
+#include "stable/cover.h"
 #include "write/write.h"
 
 /* The way the stable policy renders. A change of forms or decisions is a new number. */
@@ -388,6 +389,11 @@ paucis_err paucis_splice_get(const paucis_ctx *c, size_t i, paucis_splice *out) 
     const struct splice *s = &c->splices.list.at[i];
     *out = (paucis_splice){s->from, s->to, s->text.at, s->text.len};
     return PAUCIS_OK;
+}
+
+paucis_err paucis_name_again(paucis_ctx *c) {
+    if (!c) return PAUCIS_E_ARG;
+    return c->folded ? paucis__cover_again(&c->fold) : PAUCIS_OK;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */

@@ -168,7 +168,8 @@ enum store_err store_evict(struct store *s);
 
 void hash_of(const char *at, size_t len, struct hash *out);
 void hash_hex(const struct hash *h, char out[HASH_DIGITS + 1]);
-bool hash_read(const char *hex, struct hash *out); /* HASH_DIGITS digits */
+bool hash_read(const char *hex, struct hash *out);  /* HASH_DIGITS digits */
+bool hash_begin(const char *hex, struct hash *out); /* HANDLE_DIGITS of them; the rest is 0 */
 static inline bool hash_same(const struct hash *a, const struct hash *b) {
     return memcmp(a->at, b->at, HASH_SIZE) == 0;
 }
@@ -191,6 +192,9 @@ struct undo {
     uint32_t *slots; /* named + 1, by hash */
     size_t mask;
     bool failed;
+    bool unnamed;  /* a marker names what is not among these ... */
+    bool complete; /* ... and cannot be, since everything was named */
+    struct undo_past *past;
 };
 
 /* For paucis_opts.handle; ud is a struct undo. Texts must stay until undo_batch. */
@@ -198,10 +202,14 @@ size_t undo_handle(void *ud, const char *text, size_t n, char *handle);
 void undo_clear(struct undo *u);
 void undo_free(struct undo *u);
 
-/* After a call that decided: adds to the batch what turns `out` back into `in`. False: no memory.
- */
-bool undo_batch(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n, const char *out,
-                size_t outn, struct store_batch *b);
+/* After a call that decided: makes the batch of what turns `out` back into `in`. Texts may have
+ * been named by calls before this one (PAUCIS_NAME_NEW). False: no memory.
+ *
+ * With u->known the list of the last body is remembered. If all of it is safe still (`safe`), the
+ * ranges that this body has in common with that are not looked at again, and what they rely on is
+ * not in the batch. */
+bool undo_batch(struct undo *u, paucis_ctx *ctx, const char *in, size_t n, const char *out,
+                size_t outn, bool safe, struct store_batch *b);
 
 /* The original of a shortened body. On ABSENT, EVICTED and DAMAGED *which is what is missing: the
  * body itself if its list is not known. */

@@ -85,12 +85,12 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
 /* ---- the view as parts of a fold ----------------------------------------------------------- */
 
 static paucis_err text_of(void *view, size_t part, struct span *out) {
-    return paucis__view_lines(view, part, out);
+    return paucis__view_original(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
     struct span text;
     if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
-    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    PAUCIS_TRY(paucis__view_original(view, part, &text));
     return paucis__view_quote(view, text, out);
 }
 
@@ -268,7 +268,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     uint64_t edited = s->option[STABLE_EDITED];
     bool told = s->leave && edited != STABLE_NOT_TOLD;
     if (!told) PAUCIS_TRY(fold_view(f, v, from));
-    if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
+    if (from && !told && !s->name_new) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;
     f->past.messages = v->from_body;
     if (f->past.wanted) f->past.roles = paucis__past_roles(v, v->from_body);

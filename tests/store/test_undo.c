@@ -70,7 +70,7 @@ static void gives_back(void) {
         struct shortened s = {0};
         make_body(&body, turns, turns % 2);
         shorten(&s, &body, ctx);
-        CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch));
+        CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch));
         CHECK_EQ(store_put(store, &s.batch), STORE_OK);
         CHECK_EQ(undo_restore(store, s.out, s.outn, &out, &which), STORE_OK);
         CHECK_BYTES(out.data, out.len, body.data, body.len);
@@ -98,7 +98,7 @@ static void survives_no_memory(void) {
         struct buf out = {0};
         shorten(&s, &body, ctx);
         alloc_fail_at(n);
-        bool made = undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch);
+        bool made = undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch);
         bool put = made && store_put(store, &s.batch) == STORE_OK;
         enum store_err err = put ? undo_restore(store, s.out, s.outn, &out, &which) : STORE_ABSENT;
         failed = alloc_failed();
@@ -128,7 +128,7 @@ static void takes_any_list(void) {
     make_body(&body, 30, false);
     CHECK_EQ(paucis_ctx_new(&ctx, NULL), PAUCIS_OK);
     shorten(&s, &body, ctx);
-    CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch));
+    CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch));
     CHECK_EQ(store_put(store, &s.batch), STORE_OK);
     struct buf list = {0}, out = {0};
     CHECK_EQ(store_get(store, &s.batch.list, &list), STORE_OK);
