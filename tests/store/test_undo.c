@@ -189,10 +189,42 @@ static void quotes(void) {
     }
 }
 
+/* Whether a piece is a text's quoting is what quoting and comparing says, also where one byte of
+ * the piece is another. */
+static void knows_its_quoting(void) {
+    static const char *const bits[] = {
+        "a", "word ",       "\n", "\"", "\\", "\t", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80",
+        "/", "longer text "};
+    static const char bytes[] = "a\\\"n\n\xc3 u0";
+    uint32_t x = 1;
+    for (int round = 0; round < 20000; round++) {
+        enum quote_style style = round & 1 ? QUOTE_ASCII : QUOTE_RAW;
+        struct buf text = {0}, was = {0};
+        buf_str(&text, "");
+        for (uint32_t k = 0; k < (uint32_t)round % 23; k++) {
+            x = x * 1664525 + 1013904223;
+            buf_str(&text, bits[(x >> 16) % (sizeof bits / sizeof *bits)]);
+        }
+        buf_reserve(&text, 1);
+        buf_reserve(&was, 1);
+        quote(&was, text.data, text.len, style);
+        CHECK(quote_is(text.data, text.len, style, was.data, was.len));
+        CHECK(!quote_is(text.data, text.len, style, was.data, was.len - 1) || !was.len);
+        CHECK(!quote_is(text.data, text.len - 1, style, was.data, was.len) || !text.len);
+        char *other = was.len ? &was.data[(x >> 7) % was.len] : NULL;
+        char as = bytes[(x >> 20) % (sizeof bytes - 1)];
+        bool same = !other || *other == as;
+        if (other) *other = as;
+        CHECK(quote_is(text.data, text.len, style, was.data, was.len) == same);
+        buf_free(&text);
+        buf_free(&was);
+    }
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 2;
-    int code =
-        TEST_RUN(CASE(gives_back), CASE(survives_no_memory), CASE(takes_any_list), CASE(quotes));
+    int code = TEST_RUN(CASE(gives_back), CASE(survives_no_memory), CASE(takes_any_list),
+                        CASE(quotes), CASE(knows_its_quoting));
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) ? 2 : code;
