@@ -121,23 +121,26 @@ void known_note_range(struct known *k, const char *at, size_t len, char tag, con
 
 /* ---- what is acknowledged ------------------------------------------------------------------- */
 
-static XXH128_hash_t kept_key(const struct known *k, const char *conv, const struct hash *h) {
-    char text[CONV_MAX + HASH_SIZE] = {0};
+static XXH128_hash_t kept_key(const struct known *k, const char *conv, uint64_t gone,
+                              const struct hash *h) {
+    char text[CONV_MAX + HASH_SIZE + sizeof gone] = {0};
     memcpy(text, conv, strnlen(conv, CONV_MAX));
     memcpy(text + CONV_MAX, h->at, HASH_SIZE);
+    memcpy(text + CONV_MAX + HASH_SIZE, &gone, sizeof gone);
     return key_of(k, ABOUT_KEPT, text, sizeof text);
 }
 
-int64_t known_kept(struct known *k, const char *conv, const struct hash *h) {
+int64_t known_kept(struct known *k, const char *conv, uint64_t gone, const struct hash *h) {
     struct slot s;
     int64_t when = INT64_MIN / 2;
-    if (k && slot_get(k, kept_key(k, conv, h), &s)) memcpy(&when, s.hash.at, sizeof when);
+    if (k && slot_get(k, kept_key(k, conv, gone, h), &s)) memcpy(&when, s.hash.at, sizeof when);
     return when;
 }
 
-void known_note_kept(struct known *k, const char *conv, const struct hash *h, int64_t now) {
+void known_note_kept(struct known *k, const char *conv, uint64_t gone, const struct hash *h,
+                     int64_t now) {
     if (!k) return;
-    struct slot s = {.key = kept_key(k, conv, h)};
+    struct slot s = {.key = kept_key(k, conv, gone, h)};
     memcpy(s.hash.at, &now, sizeof now);
     slot_put(k, &s);
 }

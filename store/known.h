@@ -3,8 +3,8 @@
  * A conversation sends nearly the same again at every step, and SHA-256 of all of it would cost as
  * much as shortening it. So contents are remembered by a fast keyed hash of 128 bits, which leads
  * to their SHA-256; long bodies by their pages, with the state that SHA-256 had behind each; and
- * what a store has acknowledged for a conversation, which counts for an hour. The key is random and of this
- * process: nobody can make contents that are taken for one another.
+ * what a store has acknowledged for a conversation, which counts for an hour. The key is random and
+ * of this process: nobody can make contents that are taken for one another.
  *
  * Fixed tables; what is pushed out is hashed or asked for once more. Any thread may use it. */
 #ifndef PAUCIS_KNOWN_H
@@ -39,8 +39,10 @@ void known_start_free(struct known_start *start);
 bool known_range(struct known *k, const char *at, size_t len, char *tag, struct hash *out);
 void known_note_range(struct known *k, const char *at, size_t len, char tag, const struct hash *h);
 
-/* When a store has acknowledged it for this conversation; INT64_MIN / 2: as far as known, never. */
-int64_t known_kept(struct known *k, const char *conv, const struct hash *h);
-void known_note_kept(struct known *k, const char *conv, const struct hash *h, int64_t now);
+/* When a store has acknowledged it for this conversation; INT64_MIN / 2: as far as known, never. It
+ * is forgotten when the number `gone` becomes another (store_gone). */
+int64_t known_kept(struct known *k, const char *conv, uint64_t gone, const struct hash *h);
+void known_note_kept(struct known *k, const char *conv, uint64_t gone, const struct hash *h,
+                     int64_t now);
 
 #endif

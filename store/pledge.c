@@ -26,9 +26,11 @@ static void set_conv(struct store_batch *b, const char *conv) {
 bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char *in, size_t n,
                  const char *out, size_t outn) {
     int64_t now = p->store->now();
-    bool safe = p->known && p->safe == ALL && now - p->since < FRESH_S &&
+    uint64_t gone = p->known ? store_gone(p->store, p->gone) : 0;
+    bool safe = p->known && p->safe == ALL && p->gone == gone && now - p->since < FRESH_S &&
                 strncmp(p->batch.conv, conv, CONV_MAX - 1) == 0;
     p->safe = 0;
+    p->gone = gone;
     if (!safe) p->since = now;
     set_conv(&p->batch, conv);
     return undo_batch(&p->undo, ctx, in, n, out, outn, safe, &p->batch);
@@ -36,7 +38,7 @@ bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char
 
 /* Was it acknowledged for this conversation, within the hour? */
 static bool is_kept(struct pledge *p, const struct store_item *item, int64_t now) {
-    int64_t when = known_kept(p->known, p->batch.conv, &item->hash);
+    int64_t when = known_kept(p->known, p->batch.conv, p->gone, &item->hash);
     if (now - when >= FRESH_S) return false;
     if (when < p->since) p->since = when;
     return true;
@@ -62,7 +64,7 @@ enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
     enum store_err err = none ? STORE_OK : store_put(p->store, b);
     if (!err) p->safe |= kinds;
     for (size_t i = 0; !err && i < b->count; i++)
-        known_note_kept(p->known, b->conv, &b->items[i].hash, now);
+        known_note_kept(p->known, b->conv, p->gone, &b->items[i].hash, now);
     return err;
 }
 

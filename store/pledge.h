@@ -21,6 +21,7 @@ struct pledge { /* one for each thread */
     struct store_batch todo;  /* what of it is put */
     unsigned safe;            /* kinds that were acknowledged for the last body ... */
     int64_t since;            /* ... and when the oldest of it was */
+    uint64_t gone;            /* what store_gone said */
 };
 
 paucis_opts pledge_begin(struct pledge *p, const paucis_opts *opts);
