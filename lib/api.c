@@ -8,6 +8,7 @@
 #include "json/json_pointer.h"
 #include "plan/price_file.h"
 #include "plan/run.h"
+#include "stable/cover.h"
 #include "write/write.h"
 
 /* The way the stable policy renders. A change of forms or decisions is a new number. */
@@ -253,12 +254,13 @@ static paucis_err api_run(paucis_ctx *c, struct settings *s, const paucis_opts *
     if (s->budget == PAUCIS_AUTO_BUDGET) s->budget = paucis__body_window(v);
     uint64_t budget = settings_fold(s) ? stable_budget(&s->stable, s->budget) : s->budget;
     st->budget = budget;
+    c->folded = settings_fold(s);
+    if (settings_edit(s)) {
+        PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
+        PAUCIS_TRY(paucis__write_plan(v, &c->splices));
+    }
     if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     if (!settings_edit(s)) return PAUCIS_OK;
-    c->folded = settings_fold(s);
-    PAUCIS_TRY(paucis__run(v, &c->check, &c->after, &c->fold, s, counts));
-    PAUCIS_TRY(paucis__write_plan(v, &c->splices));
-    if (budget != PAUCIS_NO_BUDGET) st->budget_met = paucis__count_tokens(v) <= budget;
     api_count(st, s, counts, o);
     if (settings_fold(s)) {
         if (o->log) api_log_reasons(v, o);
@@ -388,6 +390,11 @@ paucis_err paucis_splice_get(const paucis_ctx *c, size_t i, paucis_splice *out) 
     const struct splice *s = &c->splices.list.at[i];
     *out = (paucis_splice){s->from, s->to, s->text.at, s->text.len};
     return PAUCIS_OK;
+}
+
+paucis_err paucis_name_again(paucis_ctx *c) {
+    if (!c) return PAUCIS_E_ARG;
+    return c->folded ? paucis__cover_again(&c->fold) : PAUCIS_OK;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */

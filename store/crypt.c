@@ -30,13 +30,20 @@ static unsigned digit(char c) {
     return 16;
 }
 
-bool hash_read(const char *hex, struct hash *out) {
-    for (size_t i = 0; i < HASH_SIZE; i++) {
+static bool read_digits(const char *hex, size_t n, struct hash *out) {
+    for (size_t i = 0; i < n / 2; i++) {
         unsigned high = digit(hex[2 * i]), low = high < 16 ? digit(hex[2 * i + 1]) : 16;
         if (low == 16) return false;
         out->at[i] = (unsigned char)(high << 4 | low);
     }
     return true;
+}
+
+bool hash_read(const char *hex, struct hash *out) { return read_digits(hex, HASH_DIGITS, out); }
+
+bool hash_begin(const char *hex, struct hash *out) {
+    *out = (struct hash){0};
+    return read_digits(hex, HANDLE_DIGITS, out);
 }
 
 /* ---- sealing -------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ struct store_kind {
     enum store_err (*sums)(struct store *s, struct store_sums *out);
     enum store_err (*purge)(struct store *s, const char *conv, uint64_t *count);
     enum store_err (*evict)(struct store *s);
+    uint64_t (*gone)(struct store *s, uint64_t last); /* see store_gone; may be NULL */
 };
 
 #define STORE_KIND(name) extern const struct store_kind paucis__store_##name;

@@ -4,6 +4,8 @@
 #include "kind.h"
 #include "known.h"
 
+enum { ALL = KEPT_TEXT | KEPT_PIECE | KEPT_LIST };
+
 paucis_opts pledge_begin(struct pledge *p, const paucis_opts *opts) {
     paucis_opts with = *opts;
     undo_clear(&p->undo);
@@ -11,6 +13,7 @@ paucis_opts pledge_begin(struct pledge *p, const paucis_opts *opts) {
     p->undo.known = p->known;
     with.handle = undo_handle;
     with.handle_ud = &p->undo;
+    with.flags |= PAUCIS_NAME_NEW; /* undo_batch asks for the others if it needs them */
     return with;
 }
 
@@ -20,11 +23,25 @@ static void set_conv(struct store_batch *b, const char *conv) {
     b->conv[n] = '\0';
 }
 
-bool pledge_take(struct pledge *p, const char *conv, const paucis_ctx *ctx, const char *in,
-                 size_t n, const char *out, size_t outn) {
-    batch_clear(&p->batch);
+bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char *in, size_t n,
+                 const char *out, size_t outn) {
+    int64_t now = p->store->now();
+    uint64_t gone = p->known ? store_gone(p->store, p->gone) : 0;
+    bool safe = p->known && p->safe == ALL && p->gone == gone && now - p->since < FRESH_S &&
+                strncmp(p->batch.conv, conv, CONV_MAX - 1) == 0;
+    p->safe = 0;
+    p->gone = gone;
+    if (!safe) p->since = now;
     set_conv(&p->batch, conv);
-    return undo_batch(&p->undo, ctx, in, n, out, outn, &p->batch);
+    return undo_batch(&p->undo, ctx, in, n, out, outn, safe, &p->batch);
+}
+
+/* Was it acknowledged for this conversation, within the hour? */
+static bool is_kept(struct pledge *p, const struct store_item *item, int64_t now) {
+    int64_t when = known_kept(p->known, p->batch.conv, p->gone, &item->hash);
+    if (now - when >= FRESH_S) return false;
+    if (when < p->since) p->since = when;
+    return true;
 }
 
 enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
@@ -35,7 +52,7 @@ enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
     set_conv(b, all->conv);
     for (size_t i = 0; i < all->count; i++) {
         const struct store_item *item = &all->items[i];
-        if ((item->kind & kinds) && !known_kept(p->known, b->conv, &item->hash, now))
+        if ((item->kind & kinds) && !is_kept(p, item, now))
             batch_add_hashed(b, item->kind, item->at, item->len, &item->hash);
     }
     b->failed = b->failed || all->failed;
@@ -43,10 +60,11 @@ enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
     b->body = all->body;
     b->list = all->list;
     b->lazy = kinds == KEPT_LIST;
-    if (!b->count && !b->has_note && !b->failed) return STORE_OK;
-    enum store_err err = store_put(p->store, b);
+    bool none = !b->count && !b->has_note && !b->failed;
+    enum store_err err = none ? STORE_OK : store_put(p->store, b);
+    if (!err) p->safe |= kinds;
     for (size_t i = 0; !err && i < b->count; i++)
-        known_note_kept(p->known, b->conv, &b->items[i].hash, now);
+        known_note_kept(p->known, b->conv, p->gone, &b->items[i].hash, now);
     return err;
 }
 

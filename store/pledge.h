@@ -17,16 +17,19 @@ struct pledge { /* one for each thread */
     struct store *store;
     struct known *known; /* shared; NULL = nothing is remembered */
     struct undo undo;
-    struct store_batch batch; /* all that the body relies on */
+    struct store_batch batch; /* all that the body relies on, but for what is surely safe */
     struct store_batch todo;  /* what of it is put */
+    unsigned safe;            /* kinds that were acknowledged for the last body ... */
+    int64_t since;            /* ... and when the oldest of it was */
+    uint64_t gone;            /* what store_gone said */
 };
 
 paucis_opts pledge_begin(struct pledge *p, const paucis_opts *opts);
 
 /* After a call that decided; in and what the context holds must stay until pledge_keep. False: no
  * memory, and pledge_keep fails. */
-bool pledge_take(struct pledge *p, const char *conv, const paucis_ctx *ctx, const char *in,
-                 size_t n, const char *out, size_t outn);
+bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char *in, size_t n,
+                 const char *out, size_t outn);
 
 /* Puts the items of these kinds (KEPT_...). Lists alone need not be on the disk at once: all they
  * refer to is. */

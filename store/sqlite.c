@@ -543,6 +543,23 @@ static enum store_err lite_sums(struct store *s, struct store_sums *out) {
     return err;
 }
 
+/* Those who remember what they have put here ask for this note. */
+#define GONE "meta:gone"
+static const char more_gone[] = "INSERT INTO note VALUES('" GONE
+                                "','',1,0,x'') ON CONFLICT(key) DO UPDATE SET version=version+1";
+
+static uint64_t lite_gone(struct store *s, uint64_t last) {
+    if (pthread_mutex_trylock(&s->lock)) return last;
+    sqlite3_stmt *st = begin(s, NOTE_GET);
+    bind_text(st, 1, GONE);
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        last = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
+    sqlite3_reset(st);
+    pthread_mutex_unlock(&s->lock);
+    return last;
+}
+
 /* One statement of several steps, each with the conversation as its only parameter. */
 static enum store_err purge(struct store *s, const char *conv, uint64_t *count) {
     static const char *const steps[] = {
@@ -553,6 +570,7 @@ static enum store_err purge(struct store *s, const char *conv, uint64_t *count) 
         "DELETE FROM given WHERE conv=?1",
         "DELETE FROM note WHERE conv=?1",
         "DELETE FROM conv WHERE id=?1",
+        more_gone,
         "UPDATE total SET"
         " bytes=bytes-(SELECT total(stored) FROM text WHERE hash IN (SELECT hash FROM going)),"
         " texts=texts-(SELECT count(*) FROM text WHERE hash IN (SELECT hash FROM going)"
@@ -597,6 +615,7 @@ static enum store_err evict_step(struct store *s, int64_t limit, bool *more) {
     } going[EVICT_STEP];
     int64_t now = s->now(), old = now - (int64_t)s->days * DAY_S, total, bytes = 0;
     int n = 0, rc;
+    bool fresh = false;
     sqlite3_stmt *st = begin(s, TOTAL);
     total = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
     sqlite3_reset(st);
@@ -605,10 +624,12 @@ static enum store_err evict_step(struct store *s, int64_t limit, bool *more) {
         bool too_old = sqlite3_column_int64(st, 2) < old;
         if (!too_old && total - bytes <= limit) break;
         if (!column_hash(st, 0, &going[n].hash)) break;
+        fresh = sqlite3_column_int64(st, 2) > now - FRESH_S; /* they are in order */
         bytes += sqlite3_column_int64(st, 1);
         n++;
     }
     sqlite3_reset(st);
+    if (fresh && !run(s, more_gone)) return STORE_FAILED;
     *more = n == EVICT_STEP;
     for (int i = 0; i < n; i++) {
         st = begin(s, EVICT);
@@ -682,4 +703,5 @@ const struct store_kind paucis__store_sqlite = {
     .sums = lite_sums,
     .purge = lite_purge,
     .evict = lite_evict,
+    .gone = lite_gone,
 };

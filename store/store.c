@@ -190,3 +190,7 @@ enum store_err store_purge(struct store *s, const char *conv, uint64_t *count) {
 }
 
 enum store_err store_evict(struct store *s) { return s->kind->evict(s); }
+
+uint64_t store_gone(struct store *s, uint64_t last) {
+    return s->kind->gone ? s->kind->gone(s, last) : last;
+}

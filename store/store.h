@@ -163,12 +163,16 @@ enum store_err store_sums(struct store *s, struct store_sums *out);
 enum store_err store_purge(struct store *s, const char *conv, uint64_t *count);
 /* Keeps to the limits now. */
 enum store_err store_evict(struct store *s);
+/* A number that is another one when texts that were used within the hour have gone, by whoever's
+ * hand. Where asking costs too much (Redis, or somebody is writing just now) it is `last`. */
+uint64_t store_gone(struct store *s, uint64_t last);
 
 /* ---- crypt.c -------------------------------------------------------------------------------- */
 
 void hash_of(const char *at, size_t len, struct hash *out);
 void hash_hex(const struct hash *h, char out[HASH_DIGITS + 1]);
-bool hash_read(const char *hex, struct hash *out); /* HASH_DIGITS digits */
+bool hash_read(const char *hex, struct hash *out);  /* HASH_DIGITS digits */
+bool hash_begin(const char *hex, struct hash *out); /* HANDLE_DIGITS of them; the rest is 0 */
 static inline bool hash_same(const struct hash *a, const struct hash *b) {
     return memcmp(a->at, b->at, HASH_SIZE) == 0;
 }
@@ -191,6 +195,9 @@ struct undo {
     uint32_t *slots; /* named + 1, by hash */
     size_t mask;
     bool failed;
+    bool unnamed;  /* a marker names what is not among these ... */
+    bool complete; /* ... and cannot be, since everything was named */
+    struct undo_past *past;
 };
 
 /* For paucis_opts.handle; ud is a struct undo. Texts must stay until undo_batch. */
@@ -198,10 +205,14 @@ size_t undo_handle(void *ud, const char *text, size_t n, char *handle);
 void undo_clear(struct undo *u);
 void undo_free(struct undo *u);
 
-/* After a call that decided: adds to the batch what turns `out` back into `in`. False: no memory.
- */
-bool undo_batch(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n, const char *out,
-                size_t outn, struct store_batch *b);
+/* After a call that decided: makes the batch of what turns `out` back into `in`. Texts may have
+ * been named by calls before this one (PAUCIS_NAME_NEW). False: no memory.
+ *
+ * With u->known the list of the last body is remembered. If all of it is safe still (`safe`), the
+ * ranges that this body has in common with that are not looked at again, and what they rely on is
+ * not in the batch. */
+bool undo_batch(struct undo *u, paucis_ctx *ctx, const char *in, size_t n, const char *out,
+                size_t outn, bool safe, struct store_batch *b);
 
 /* The original of a shortened body. On ABSENT, EVICTED and DAMAGED *which is what is missing: the
  * body itself if its list is not known. */

@@ -71,8 +71,11 @@ size_t undo_handle(void *ud, const char *text, size_t n, char *handle) {
     hash_hex(&one.hash, hex);
     memcpy(handle, hex, HANDLE_DIGITS);
     size_t k = named_slot(one.hash.at, u->mask);
-    for (; u->slots[k]; k = (k + 1) & u->mask)
-        if (hash_same(&u->named[u->slots[k] - 1].hash, &one.hash)) return HANDLE_DIGITS;
+    for (; u->slots[k]; k = (k + 1) & u->mask) {
+        if (!hash_same(&u->named[u->slots[k] - 1].hash, &one.hash)) continue;
+        u->named[u->slots[k] - 1] = one; /* where it lies now */
+        return HANDLE_DIGITS;
+    }
     u->named[u->count] = one;
     u->slots[k] = (uint32_t)++u->count;
     return HANDLE_DIGITS;
@@ -80,30 +83,23 @@ size_t undo_handle(void *ud, const char *text, size_t n, char *handle) {
 
 /* The texts with this handle, one after the other: *k is where to go on, SIZE_MAX at first. Two
  * texts may have been made to share a handle; then both are kept, and recalling it says so. */
-static const struct undo_named *named_next(const struct undo *u, const char *handle, size_t *k) {
-    char hex[HASH_DIGITS + 1];
+static const struct undo_named *named_next(struct undo *u, const char *handle, size_t *k) {
     struct hash h;
-    memset(hex, '0', HASH_DIGITS);
-    memcpy(hex, handle, HANDLE_DIGITS);
-    if (!u->slots || !hash_read(hex, &h)) return NULL;
-    *k = *k == SIZE_MAX ? named_slot(h.at, u->mask) : (*k + 1) & u->mask;
-    for (; u->slots[*k]; *k = (*k + 1) & u->mask) {
+    bool first = *k == SIZE_MAX;
+    if (!hash_begin(handle, &h)) return NULL;
+    *k = first ? named_slot(h.at, u->mask) : (*k + 1) & u->mask;
+    for (; u->slots && u->slots[*k]; *k = (*k + 1) & u->mask) {
         const struct undo_named *one = &u->named[u->slots[*k] - 1];
         if (memcmp(one->hash.at, h.at, HANDLE_DIGITS / 2) == 0) return one;
     }
+    if (first && !u->complete) u->unnamed = true;
     return NULL;
 }
 
 void undo_clear(struct undo *u) {
     if (u->slots) memset(u->slots, 0, (u->mask + 1) * sizeof *u->slots);
     u->count = 0;
-    u->failed = false;
-}
-
-void undo_free(struct undo *u) {
-    free(u->named);
-    free(u->slots);
-    *u = (struct undo){0};
+    u->failed = u->unnamed = u->complete = false;
 }
 
 /* ---- making a list -------------------------------------------------------------------------- */
@@ -120,7 +116,7 @@ static void add_tagged(struct buf *b, char tag, const struct hash *h) {
 
 /* Keeps an index, every text that a line of it names, and the index before it, unless they are in
  * the batch already. */
-static void keep_index(const struct undo *u, const char *handle, struct store_batch *b) {
+static void keep_index(struct undo *u, const char *handle, struct store_batch *b) {
     static const char before[] = " all before that";
     const struct undo_named *one;
     for (size_t k = SIZE_MAX; handle && (one = named_next(u, handle, &k));) {
@@ -143,8 +139,7 @@ static void keep_index(const struct undo *u, const char *handle, struct store_ba
 }
 
 /* Keeps every text that a marker in `text` names; the last of these handles, or NULL. */
-static const char *keep_named(const struct undo *u, const char *text, size_t len,
-                              struct store_batch *b) {
+static const char *keep_named(struct undo *u, const char *text, size_t len, struct store_batch *b) {
     const size_t full = strlen(note_starts[0]), index = strlen(note_starts[1]);
     const char *last = NULL, *p;
     while (len >= full + HANDLE_DIGITS && (p = memchr(text, '[', len - full - HANDLE_DIGITS + 1))) {
@@ -162,7 +157,7 @@ static const char *keep_named(const struct undo *u, const char *text, size_t len
 }
 
 /* Of the texts with this handle the one that `was` is when quoted, and how. */
-static const struct undo_named *quoted_as(const struct undo *u, const char *handle, const char *was,
+static const struct undo_named *quoted_as(struct undo *u, const char *handle, const char *was,
                                           size_t n, char *style) {
     static const char styles[] = {QUOTE_RAW, QUOTE_ASCII};
     const struct undo_named *one;
@@ -182,7 +177,7 @@ static bool seen_before(const struct undo *u, const char *was, size_t n, struct 
     return *tag == 'p' || batch_has(b, h);
 }
 
-static void add_range(const struct undo *u, const paucis_splice *s, const char *in, size_t gap,
+static void add_range(struct undo *u, const paucis_splice *s, const char *in, size_t gap,
                       struct buf *block, struct store_batch *b) {
     const char *was = in + s->from;
     size_t n = s->to - s->from;
@@ -191,6 +186,7 @@ static void add_range(const struct undo *u, const paucis_splice *s, const char *
     add_number(block, gap);
     add_number(block, s->text_len);
     const char *handle = keep_named(u, s->text, s->text_len, b);
+    if (u->unnamed) return; /* it is looked at once more, with all names */
     if (n <= INLINE_MOST) {
         buf_str(block, "i");
         add_number(block, n);
@@ -211,40 +207,154 @@ static void add_range(const struct undo *u, const paucis_splice *s, const char *
     add_tagged(block, tag, &h);
 }
 
-static void end_block(struct buf *block, struct buf *blocks, struct store_batch *b) {
-    size_t i = batch_take(b, KEPT_LIST, block);
+/* ---- what the last body had ----------------------------------------------------------------- */
+
+struct range {
+    size_t from, to, there; /* as in the splice: bytes that went, number of those that came */
+    size_t end;             /* of its entry */
+};
+
+struct undo_past {
+    struct known_start in, out;
+    struct range *ranges;
+    size_t count, cap;
+    struct buf entries; /* of all ranges, as they stand in the blocks */
+    struct buf blocks;  /* hashes of those that are full */
+};
+
+static size_t entries_end(const struct undo_past *p, size_t count) {
+    return count ? p->ranges[count - 1].end : 0;
+}
+
+static bool add_past(struct undo_past *p, const paucis_splice *s) {
+    if (p->count == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 64;
+        struct range *ranges = realloc(p->ranges, cap * sizeof *ranges);
+        if (!ranges) return false;
+        p->ranges = ranges;
+        p->cap = cap;
+    }
+    p->ranges[p->count++] = (struct range){s->from, s->to, s->text_len, p->entries.len};
+    return true;
+}
+
+/* How many ranges at the beginning this body has in common with the last one: the same places in
+ * bytes that are the same, before and after. Both bodies are hashed on the way. */
+static bool find_same(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n,
+                      const char *out, size_t outn, bool safe, size_t *same, struct hash *original,
+                      struct hash *body) {
+    struct undo_past *p = u->past;
+    size_t same_in, same_out, at = 0, i = 0;
+    paucis_splice s;
+    if (!known_body(u->known, in, n, &p->in, &same_in, original) ||
+        !known_body(u->known, out, outn, &p->out, &same_out, body))
+        return false;
+    for (; safe && i < p->count && paucis_splice_get(ctx, i, &s) == PAUCIS_OK; i++) {
+        const struct range *r = &p->ranges[i];
+        at += s.from - (i ? p->ranges[i - 1].to : 0) + s.text_len;
+        if (s.from != r->from || s.to != r->to || s.text_len != r->there) break;
+        if (s.to > same_in || at > same_out) break;
+    }
+    *same = i;
+    return true;
+}
+
+static void forget_past(struct undo_past *p, size_t count) {
+    p->count = count;
+    p->entries.len = entries_end(p, count);
+    p->blocks.len = count / PER_BLOCK * HASH_SIZE;
+}
+
+static void free_past(struct undo_past *p) {
+    if (!p) return;
+    known_start_free(&p->in);
+    known_start_free(&p->out);
+    free(p->ranges);
+    buf_free(&p->entries);
+    buf_free(&p->blocks);
+    free(p);
+}
+
+void undo_free(struct undo *u) {
+    free(u->named);
+    free(u->slots);
+    free_past(u->past);
+    *u = (struct undo){0};
+}
+
+/* ---- a list --------------------------------------------------------------------------------- */
+
+/* The block that ends with the last range. */
+static void end_block(const struct undo_past *p, struct buf *blocks, struct store_batch *b) {
+    size_t from = entries_end(p, (p->count - 1) / PER_BLOCK * PER_BLOCK);
+    struct buf block = {0};
+    buf_add(&block, p->entries.data + from, p->entries.len - from);
+    size_t i = batch_take(b, KEPT_LIST, &block);
     if (!b->failed) buf_add(blocks, (const char *)b->items[i].hash.at, HASH_SIZE);
 }
 
-bool undo_batch(struct undo *u, const paucis_ctx *ctx, const char *in, size_t n, const char *out,
-                size_t outn, struct store_batch *b) {
-    struct buf block = {0}, blocks = {0}, list = {0};
-    struct hash original;
+/* All ranges but the first `same` are looked at, or those up to one whose marker names a text that
+ * is not among the named. */
+static void add_ranges(struct undo *u, const paucis_ctx *ctx, const char *in, size_t same,
+                       struct store_batch *b) {
+    struct undo_past *p = u->past;
     paucis_splice s;
-    size_t count = 0, at = 0;
-    b->failed = b->failed || u->failed;
+    batch_clear(b);
+    forget_past(p, same);
+    while (!b->failed && !u->unnamed && paucis_splice_get(ctx, p->count, &s) == PAUCIS_OK) {
+        size_t at = p->count ? p->ranges[p->count - 1].to : 0;
+        add_range(u, &s, in, s.from - at, &p->entries, b);
+        b->failed = b->failed || p->entries.failed || !add_past(p, &s);
+        if (!b->failed && p->count % PER_BLOCK == 0) end_block(p, &p->blocks, b);
+    }
+    b->failed = b->failed || p->blocks.failed || u->failed;
+}
+
+/* How far both bodies are worth remembering: to the end of the last range. */
+static void end_past(struct undo *u, const char *in, const char *out) {
+    struct undo_past *p = u->past;
+    size_t to = p->count ? p->ranges[p->count - 1].to : 0, at = to;
+    for (size_t i = 0; i < p->count; i++)
+        at = at - (p->ranges[i].to - p->ranges[i].from) + p->ranges[i].there;
+    known_start_is(u->known, &p->in, in, to);
+    known_start_is(u->known, &p->out, out, at);
+}
+
+static void add_list(const struct undo_past *p, const struct hash *original, size_t n, size_t outn,
+                     struct store_batch *b) {
+    struct buf list = {0};
+    buf_str(&list, magic);
+    buf_add(&list, (const char *)original->at, HASH_SIZE);
+    add_number(&list, n);
+    add_number(&list, outn);
+    buf_add(&list, p->blocks.data, p->blocks.len);
+    if (p->count % PER_BLOCK) end_block(p, &list, b);
+    size_t i = batch_take(b, KEPT_LIST, &list);
+    if (!b->failed) b->list = b->items[i].hash;
+}
+
+bool undo_batch(struct undo *u, paucis_ctx *ctx, const char *in, size_t n, const char *out,
+                size_t outn, bool safe, struct store_batch *b) {
+    struct hash original, body = {0};
+    size_t same = 0;
+    if (!u->past) u->past = calloc(1, sizeof *u->past);
+    bool ok = u->past && find_same(u, ctx, in, n, out, outn, safe, &same, &original, &body);
+    if (ok) add_ranges(u, ctx, in, same, b);
+    if (ok && u->unnamed) { /* not by this call, but perhaps by one before it */
+        ok = paucis_name_again(ctx) == PAUCIS_OK;
+        u->unnamed = false;
+        u->complete = true;
+        add_ranges(u, ctx, in, same, b);
+    }
     b->has_note = true;
-    known_body(u->known, out, outn, &b->body);
-    for (; paucis_splice_get(ctx, count, &s) == PAUCIS_OK; count++) {
-        add_range(u, &s, in, s.from - at, &block, b);
-        at = s.to;
-        if (count % PER_BLOCK == PER_BLOCK - 1) end_block(&block, &blocks, b);
-    }
-    if (block.len || block.failed) end_block(&block, &blocks, b);
-    b->list = b->body;
-    if (count) {
-        known_body(u->known, in, n, &original);
-        buf_str(&list, magic);
-        buf_add(&list, (const char *)original.at, HASH_SIZE);
-        add_number(&list, n);
-        add_number(&list, outn);
-        buf_add(&list, blocks.data, blocks.len);
-        size_t i = batch_take(b, KEPT_LIST, &list);
-        if (!b->failed) b->list = b->items[i].hash;
-    }
-    b->failed = b->failed || blocks.failed;
-    buf_free(&blocks);
-    return !b->failed;
+    b->body = b->list = body;
+    if (ok && !b->failed && u->past->count) add_list(u->past, &original, n, outn, b);
+    b->failed = b->failed || !ok;
+    if (ok) end_past(u, in, out);
+    if (!b->failed) return true;
+    free_past(u->past);
+    u->past = NULL;
+    return false;
 }
 
 /* ---- using a list --------------------------------------------------------------------------- */

@@ -111,7 +111,10 @@ enum {
     PAUCIS_BOUND = 8, /* sessions: thinking is only valid behind the prefix it was made with */
     /* The context keeps what it worked out for this body, and if the next one continues it, as
      * requests of a conversation do, works only on what is new. The result is the same. */
-    PAUCIS_REMEMBER = 16
+    PAUCIS_REMEMBER = 16,
+    /* With that: texts that were named for a body before this one are not named again, unless
+     * paucis_name_again asks for it. */
+    PAUCIS_NAME_NEW = 32
 };
 
 #define PAUCIS_NO_BUDGET UINT64_MAX
@@ -225,6 +228,10 @@ typedef struct paucis_splice {
 
 /* Errors: ARG past the end. */
 PAUCIS_API paucis_err paucis_splice_get(const paucis_ctx *ctx, size_t i, paucis_splice *out);
+
+/* After a call that decided, while its body is still there: the handle function is called for every
+ * removed text, as it is without PAUCIS_NAME_NEW. Errors: NOMEM. */
+PAUCIS_API paucis_err paucis_name_again(paucis_ctx *ctx);
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 

@@ -243,9 +243,10 @@ paucis_err paucis__settings_read(struct settings *s, const paucis_opts *o, pauci
     set_defaults(s);
     s->flags = o->flags;
     const uint32_t known = PAUCIS_PASS_THROUGH | PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS |
-                           PAUCIS_BOUND | PAUCIS_REMEMBER;
+                           PAUCIS_BOUND | PAUCIS_REMEMBER | PAUCIS_NAME_NEW;
     if (o->flags & ~known) return wrong(e, "unknown flags");
     s->stable.remember = o->flags & PAUCIS_REMEMBER;
+    s->stable.name_new = o->flags & PAUCIS_NAME_NEW;
     s->budget = s->stable.budget = o->budget_tokens;
     s->stable.price = o->price;
     s->stable.handle = o->handle;

@@ -32,7 +32,8 @@ bool paucis__cover_has_place(const struct fold *f, size_t from);
 /* After a cut. */
 paucis_err paucis__cover_cut(struct fold *f);
 
-/* Names everything again, for who is asked anew about a history that the fold remembers. */
+/* Names everything again, for who is asked anew about a history that the fold remembers; the body
+ * must still be there. */
 paucis_err paucis__cover_again(struct fold *f);
 
 #endif

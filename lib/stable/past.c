@@ -52,15 +52,24 @@ static XXH128_hash_t settings_of(const struct fold *f, const struct stable *s,
                                 v->bound,
                                 v->strict};
     XXH128_hash_t h = hash_on((XXH128_hash_t){f->forms.seed, 0}, numbers, sizeof numbers);
-    h = hash_on(h, s->option, sizeof s->option);
+    uint64_t option[STABLE_OPTIONS];
+    memcpy(option, s->option, sizeof option);
+    option[STABLE_ATTACH] = 0; /* see attached_alike */
+    h = hash_on(h, option, sizeof option);
     const char *const texts[] = {s->never, s->still, s->cold};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         h = hash_on(h, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 0);
     return h;
 }
 
+/* A proxy that meets a conversation in its middle knows only afterwards how many messages came
+ * along; to a fold that has seen no more than these it is all the same. */
+static bool attached_alike(const struct fold *f, uint64_t attach) {
+    return attach == f->limits.attach || (attach >= f->messages && f->limits.attach >= f->messages);
+}
+
 bool paucis__past_is_of(const struct fold *f, const struct stable *s, const struct view *v) {
-    return f->past.good && s->remember && !s->sent &&
+    return f->past.good && s->remember && !s->sent && attached_alike(f, s->option[STABLE_ATTACH]) &&
            XXH128_isEqual(f->past.settings, settings_of(f, s, v));
 }
 

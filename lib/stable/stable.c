@@ -104,12 +104,12 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
 /* ---- the view as parts of a fold ----------------------------------------------------------- */
 
 static paucis_err text_of(void *view, size_t part, struct span *out) {
-    return paucis__view_lines(view, part, out);
+    return paucis__view_original(view, part, out);
 }
 static paucis_err key_of(void *view, size_t part, struct span *out) {
     struct span text;
     if (view_part(view, part)->nslots < 2) return paucis__view_key(view, part, out);
-    PAUCIS_TRY(paucis__view_lines(view, part, &text));
+    PAUCIS_TRY(paucis__view_original(view, part, &text));
     return paucis__view_quote(view, text, out);
 }
 
@@ -211,6 +211,7 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
     if (paucis__past_is_of(f, s, v) && continues_past(f, v)) {
         *from = f->past.messages;
         f->past.good = false;
+        f->limits.attach = s->option[STABLE_ATTACH];
         f->limits.never = s->never; /* the same, but they may lie elsewhere by now */
         f->limits.handle_ud = s->handle_ud;
         f->limits.still = s->still;
@@ -286,7 +287,7 @@ paucis_err paucis__stable_run(struct fold *f, struct view *v, const struct stabl
     uint64_t edited = s->option[STABLE_EDITED];
     bool told = s->leave && edited != STABLE_NOT_TOLD;
     if (!told) PAUCIS_TRY(fold_view(f, v, from));
-    if (from && !told) PAUCIS_TRY(paucis__cover_again(f));
+    if (from && !told && !s->name_new) PAUCIS_TRY(paucis__cover_again(f));
     f->past.good = f->past.wanted && !told;
     f->past.messages = v->from_body;
     if (f->past.wanted) f->past.roles = paucis__past_roles(v, v->from_body);

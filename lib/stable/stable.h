@@ -44,6 +44,7 @@ struct stable { /* past.c compares what of it the fold depends on */
     paucis_handle_fn *handle; /* NULL = no handles */
     void *handle_ud;
     bool remember;             /* the next body may continue this one, see past.h */
+    bool name_new;             /* ... and what was named then is not named again */
     const char *never;         /* see never.h; NULL = nothing is excluded */
     const char *still, *cold;  /* see fold.h; NULL = none */
     const paucis_price *price; /* of the present request */

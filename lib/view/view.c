@@ -251,28 +251,43 @@ size_t paucis__view_text_len(const struct view *v, size_t part) {
     return p->edit == NO_INDEX ? paucis__view_original_len(v, part) : v->edits.at[p->edit].text.len;
 }
 
-paucis_err paucis__view_text(struct view *v, size_t part, struct span *text) {
-    const struct part *p = view_part(v, part);
+/* The text that a part came with; between its blocks a newline, if that is wanted. */
+static paucis_err original(struct view *v, const struct part *p, bool newlines, struct span *text) {
     *text = SPAN("");
-    if (p->edit != NO_INDEX) {
-        *text = v->edits.at[p->edit].text;
-        return PAUCIS_OK;
-    }
     if (p->nslots == 1) {
         uint32_t node = v->slots.at[p->slot].node;
         *text = json_is_string(v->j, node) ? paucis__view_string(v, node) : json_raw(v->j, node);
         return text->at ? PAUCIS_OK : PAUCIS_E_NOMEM;
     }
     if (!p->nslots) return PAUCIS_OK;
-    size_t raw = 0, len = 0;
+    size_t raw = p->nslots, len = 0;
     for (size_t i = p->slot; i < p->slot + p->nslots; i++)
         raw += json_raw(v->j, v->slots.at[i].node).len;
     char *dst = paucis__arena_alloc(v->arena, raw);
     if (!dst) return PAUCIS_E_NOMEM;
-    for (size_t i = p->slot; i < p->slot + p->nslots; i++)
+    for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
+        if (newlines && i > p->slot) dst[len++] = '\n';
         len += slot_copy(v, &v->slots.at[i], dst + len);
+    }
     *text = span_of(dst, len);
     return PAUCIS_OK;
+}
+
+paucis_err paucis__view_text(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    if (p->edit == NO_INDEX) return original(v, p, false, text);
+    *text = v->edits.at[p->edit].text;
+    return PAUCIS_OK;
+}
+
+paucis_err paucis__view_original(struct view *v, size_t part, struct span *text) {
+    const struct part *p = view_part(v, part);
+    return original(v, p, p->kind == PART_RESULT, text);
+}
+
+paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text) {
+    bool edited = view_part(v, part)->edit != NO_INDEX;
+    return edited ? paucis__view_text(v, part, text) : paucis__view_original(v, part, text);
 }
 
 struct span paucis__view_quoted(const struct view *v, size_t part) {
@@ -281,24 +296,6 @@ struct span paucis__view_quoted(const struct view *v, size_t part) {
     if (p->edit != NO_INDEX || !node || !json_is_string(v->j, node)) return span_of(NULL, 0);
     const struct node *n = json_node(v->j, node);
     return n->unusual && n->escaped ? span_of(NULL, 0) : json_inner(v->j, node);
-}
-
-paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text) {
-    const struct part *p = view_part(v, part);
-    if (p->kind != PART_RESULT || p->nslots < 2 || p->edit != NO_INDEX)
-        return paucis__view_text(v, part, text);
-    size_t n = 0;
-    for (size_t i = p->slot; i < p->slot + p->nslots; i++)
-        n += json_raw(v->j, v->slots.at[i].node).len;
-    char *joined = paucis__arena_alloc(v->arena, n + p->nslots);
-    if (!joined) return PAUCIS_E_NOMEM;
-    n = 0;
-    for (size_t i = p->slot; i < p->slot + p->nslots; i++) {
-        if (i > p->slot) joined[n++] = '\n';
-        n += slot_copy(v, &v->slots.at[i], joined + n);
-    }
-    *text = span_of(joined, n);
-    return PAUCIS_OK;
 }
 
 paucis_err paucis__view_quote(struct view *v, struct span text, struct span *key) {

@@ -180,6 +180,8 @@ static inline void view_freeze(const struct view *v, size_t message) {
 paucis_err paucis__view_text(struct view *v, size_t part, struct span *text);
 /* The same for those who look at lines: the blocks of a result are joined by newlines. */
 paucis_err paucis__view_lines(struct view *v, size_t part, struct span *text);
+/* And as it came, whatever was done to it. */
+paucis_err paucis__view_original(struct view *v, size_t part, struct span *text);
 /* Its length, without decoding. */
 size_t paucis__view_text_len(const struct view *v, size_t part);
 

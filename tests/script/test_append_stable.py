@@ -21,7 +21,7 @@ HOME = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HOME / "tools"), str(HOME / "ref")]
 import convert
 import dialogues
-from library import LIB, REMEMBER, Library
+from library import LIB, NAME_NEW, REMEMBER, Library
 from support import LONG, SANITIZED, SHARED, expect, finish, paucis, skip, traces
 from turns import Turns, common, dump, elements, marked, thinks, unmarked
 
@@ -57,8 +57,10 @@ class Run:
         options = {**self.options, **more}
         code, out, st = self.lib.compact(body, None, self.budget, options, self.format)
         expect(code == 0, self.name, self.format, "error", code)
-        other = self.past.compact(body, None, self.budget, options, self.format, REMEMBER)
+        later = seen["requests"] % 2  # some texts are named by the call, some when they are asked for
+        other = self.past.compact(body, None, self.budget, options, self.format, REMEMBER | NAME_NEW * later)
         if "handles" in options:
+            expect(not later or self.past.name_again() == 0, self.name, self.format, "no names")
             covered(self, body, out)
         same = other[:2] == (code, out) and (other[2].cuts, other[2].cut_now) == (st.cuts, st.cut_now)
         expect(same, self.name, self.format, "another result from a context that remembers")
@@ -282,6 +284,26 @@ def empty_messages(lib, past):
     expect(got == [want[0], want[1], want[0]], "empty messages: another result from a context that remembers")
 
 
+def met_late(lib, past):
+    """How many messages came along is told only with the second request; a context that remembers goes on or begins anew."""
+    def body(steps):
+        messages = [{"role": "user", "content": "go"}]
+        for i in range(steps):
+            text = "".join(f"  line {k} of file_{i}: call_{(i * 7 + k) % 1000}(value_{i + k});\n" for k in range(90))
+            call = {"id": f"c{i}", "type": "function", "function": {"name": "bash", "arguments": f'{{"command":"make f{i}"}}'}}
+            messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": f"c{i}", "content": text}]
+        return json.dumps({"model": "gpt-5", "messages": messages}).encode()
+    requests = [(20, 4294967295), (20, 41), (24, 41), (26, 41), (26, 12), (28, 12), (30, 61), (32, 61), (33, 4294967295)]
+    outs = []
+    for steps, attach in requests:
+        options = {"attach": str(attach)}
+        one = [x.compact(body(steps), None, None, options, None, flags)[1] for x, flags in ((lib, 0), (past, REMEMBER))]
+        expect(one[0] == one[1], steps, "steps, attached at", attach, ": another result from a context that remembers")
+        outs.append(one[0])
+    expect(outs[0] == outs[1] == body(20) and outs[2] != body(24) and outs[3] != outs[4], "it makes a difference")
+
+
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
@@ -294,6 +316,7 @@ def main():
             bodies += [(name, whole, out)] if code == 0 else []
     processes(bodies)
     empty_messages(lib, past)
+    met_late(lib, past)
     lib.close()
     past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)

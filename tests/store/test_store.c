@@ -368,6 +368,23 @@ static void refuses(void) {
     CHECK(!store_open(&s, &o, why) && strstr(why, "not a database"));
 }
 
+/* So much that several threads compress it. */
+static void much_at_once(void) {
+    enum { COUNT = 300, LONG = 9000 };
+    char *t = text_of(11, COUNT + LONG);
+    struct store *s = open_new();
+    struct store_batch b = {.conv = "much"};
+    for (size_t i = 0; i < COUNT; i++) batch_add(&b, KEPT_TEXT, t + i, LONG - i);
+    for (int again = 0; again < 2; again++) {
+        CHECK_EQ(store_put(s, &b), STORE_OK);
+        for (size_t i = 0; i < COUNT; i++)
+            CHECK_EQ(get(s, &b.items[i].hash, t + i, LONG - i), STORE_OK);
+    }
+    batch_free(&b);
+    free(t);
+    store_close(s);
+}
+
 /* Each allocation of the store fails once: an error or the right thing, and nothing leaks. */
 static void survives_no_memory(void) {
     char *t = text_of(9, 5000);
@@ -401,7 +418,8 @@ int main(void) {
     if (!mkdtemp(folder)) return 2;
     int code = TEST_RUN(CASE(keeps), CASE(once), CASE(given), CASE(ambiguous), CASE(evicts_by_size),
                         CASE(evicts_by_age), CASE(damage_is_seen), CASE(encrypts), CASE(purges),
-                        CASE(records), CASE(is_private), CASE(refuses), CASE(survives_no_memory));
+                        CASE(records), CASE(is_private), CASE(refuses), CASE(much_at_once),
+                        CASE(survives_no_memory));
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) ? 2 : code;

@@ -70,7 +70,7 @@ static void gives_back(void) {
         struct shortened s = {0};
         make_body(&body, turns, turns % 2);
         shorten(&s, &body, ctx);
-        CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch));
+        CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch));
         CHECK_EQ(store_put(store, &s.batch), STORE_OK);
         CHECK_EQ(undo_restore(store, s.out, s.outn, &out, &which), STORE_OK);
         CHECK_BYTES(out.data, out.len, body.data, body.len);
@@ -98,7 +98,7 @@ static void survives_no_memory(void) {
         struct buf out = {0};
         shorten(&s, &body, ctx);
         alloc_fail_at(n);
-        bool made = undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch);
+        bool made = undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch);
         bool put = made && store_put(store, &s.batch) == STORE_OK;
         enum store_err err = put ? undo_restore(store, s.out, s.outn, &out, &which) : STORE_ABSENT;
         failed = alloc_failed();
@@ -128,7 +128,7 @@ static void takes_any_list(void) {
     make_body(&body, 30, false);
     CHECK_EQ(paucis_ctx_new(&ctx, NULL), PAUCIS_OK);
     shorten(&s, &body, ctx);
-    CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, &s.batch));
+    CHECK(undo_batch(&s.undo, ctx, body.data, body.len, s.out, s.outn, false, &s.batch));
     CHECK_EQ(store_put(store, &s.batch), STORE_OK);
     struct buf list = {0}, out = {0};
     CHECK_EQ(store_get(store, &s.batch.list, &list), STORE_OK);
@@ -189,10 +189,42 @@ static void quotes(void) {
     }
 }
 
+/* Whether a piece is a text's quoting is what quoting and comparing says, also where one byte of
+ * the piece is another. */
+static void knows_its_quoting(void) {
+    static const char *const bits[] = {
+        "a", "word ",       "\n", "\"", "\\", "\t", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80",
+        "/", "longer text "};
+    static const char bytes[] = "a\\\"n\n\xc3 u0";
+    uint32_t x = 1;
+    for (int round = 0; round < 20000; round++) {
+        enum quote_style style = round & 1 ? QUOTE_ASCII : QUOTE_RAW;
+        struct buf text = {0}, was = {0};
+        buf_str(&text, "");
+        for (uint32_t k = 0; k < (uint32_t)round % 23; k++) {
+            x = x * 1664525 + 1013904223;
+            buf_str(&text, bits[(x >> 16) % (sizeof bits / sizeof *bits)]);
+        }
+        buf_reserve(&text, 1);
+        buf_reserve(&was, 1);
+        quote(&was, text.data, text.len, style);
+        CHECK(quote_is(text.data, text.len, style, was.data, was.len));
+        CHECK(!quote_is(text.data, text.len, style, was.data, was.len - 1) || !was.len);
+        CHECK(!quote_is(text.data, text.len - 1, style, was.data, was.len) || !text.len);
+        char *other = was.len ? &was.data[(x >> 7) % was.len] : NULL;
+        char as = bytes[(x >> 20) % (sizeof bytes - 1)];
+        bool same = !other || *other == as;
+        if (other) *other = as;
+        CHECK(quote_is(text.data, text.len, style, was.data, was.len) == same);
+        buf_free(&text);
+        buf_free(&was);
+    }
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 2;
-    int code =
-        TEST_RUN(CASE(gives_back), CASE(survives_no_memory), CASE(takes_any_list), CASE(quotes));
+    int code = TEST_RUN(CASE(gives_back), CASE(survives_no_memory), CASE(takes_any_list),
+                        CASE(quotes), CASE(knows_its_quoting));
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) ? 2 : code;

@@ -77,6 +77,7 @@ class With(ctypes.Structure):
 
 
 REMEMBER = 16  # PAUCIS_REMEMBER
+NAME_NEW = 32  # PAUCIS_NAME_NEW
 
 
 class Library:
@@ -159,6 +160,10 @@ class Library:
         while not self.lib.paucis_plan_cut(self.ctx, SIZE(len(found)), ctypes.byref(c)):
             found.append({k: getattr(c, k) for k, _ in Cut._fields_})
         return found
+
+    def name_again(self):
+        """Of a body that was compacted with NAME_NEW; error code"""
+        return self.lib.paucis_name_again(self.ctx)
 
     def compact_into(self, body, room, strategies, budget=None, options=(), fmt="neutral"):
         """(error code, output or the size it needs)"""

@@ -39,6 +39,14 @@ static void add_breaks(struct answer *a, const paucis_break *list, size_t n) {
     }
 }
 
+static size_t named; /* texts, so far */
+
+static size_t name(void *ud, const char *text, size_t n, char *handle) {
+    (void)ud, (void)text;
+    named++;
+    return (size_t)snprintf(handle, PAUCIS_MAX_HANDLE, "n%zu", n);
+}
+
 static struct answer ask(paucis_ctx *ctx, enum call call, const char *policy,
                          const struct bytes *body, const struct bytes *other) {
     struct answer a = {PAUCIS_OK, {NULL, 0}};
@@ -52,8 +60,12 @@ static struct answer ask(paucis_ctx *ctx, enum call call, const char *policy,
     o.budget_tokens = 60;
     o.flags = PAUCIS_WITH_BREAKS | PAUCIS_WITH_TOKENS | PAUCIS_REMEMBER;
     if (call == COMPACT) {
+        o.handle = name;
+        o.flags |= PAUCIS_NAME_NEW;
         a.err = paucis_compact(ctx, body->at, body->len, &o, &out, &n, NULL, &e);
         answer_add(&a, out, n);
+        paucis_err again = a.err ? PAUCIS_OK : paucis_name_again(ctx);
+        CHECK(again == PAUCIS_OK || again == PAUCIS_E_NOMEM);
     } else if (call == PLAN) {
         a.err = paucis_plan(ctx, body->at, body->len, &o, &n, NULL, &e);
         add_plan(&a, ctx, n);
@@ -159,7 +171,7 @@ static void every_allocation(void) {
         bytes_free(&other);
     }
     printf("  %zu failures, %zu answers NOMEM\n", tried, refused);
-    CHECK(refused > 100); /* the test does what it says */
+    CHECK(refused > 100 && named > 100); /* the test does what it says */
 }
 
 int main(void) { return TEST_RUN(CASE(every_allocation)); }
