@@ -1,10 +1,12 @@
 #!/bin/bash
 # What `paucis serve` adds to the time to the first byte: bench/proxy.sh PAUCIS [REPEATS]
 # Bodies of 100 KB, 1 MB and 5 MB, open loop at 30 % of what the proxy can do, on loopback, the stand-in
-# and the load on the same cores. Two loads: "steps", four clients that lead conversations of 40 requests,
-# each a call and its result longer (the first of each is new to the proxy: that is the p99); and "new",
-# every request one that the proxy has not seen, a branch of a known conversation. The best of REPEATS (5)
-# is shown: others only add to it. Then where the time goes, and the memory of 1000 open streams.
+# and the load on the same cores. Three loads: "step", four clients that each lead a conversation, every
+# request a call and its result longer; it has grown through the proxy in eight requests before. "late": the
+# same in conversations of 40 requests that the proxy meets at this size, so that the first is new to it and
+# the second takes everything old at once: that is the p99. "new": every request one that the proxy has not
+# seen, a branch of a known conversation. The best of REPEATS (5) is shown: others only add to it. Then where
+# the time goes, and the memory of 1000 open streams.
 set -euo pipefail
 paucis=${1:?usage: bench/proxy.sh PAUCIS [REPEATS]}
 repeats=${2:-5}
@@ -50,15 +52,27 @@ PY
 
 measure() { # kind, bytes
     start
-    python3 "$here/proxy_body.py" "$2" "${1/new/}" >"$dir/body"
-    if [ "$1" = new ]; then
+    kind=step
+    [ "$1" = new ] && kind=
+    python3 "$here/proxy_body.py" "$2" $kind >"$dir/body"
+    export LOAD_BEFORE='' LOAD_STEPS=40
+    if [ "$1" = step ]; then
+        unset LOAD_STEPS
+        for k in 1 2 3 4 5 6 7 8; do
+            python3 "$here/proxy_body.py" $(($2 * k / 9)) step >"$dir/before.$k"
+            LOAD_BEFORE="$LOAD_BEFORE${LOAD_BEFORE:+ }$dir/before.$k"
+        done
+    elif [ "$1" = new ]; then
+        LOAD_STEPS=1
         python3 "$here/proxy_body.py" "$2" prefix >"$dir/prefix"
         "$dir/load" closed $through "$dir/prefix" 1 1 >/dev/null
     fi
-    "$dir/load" closed $through "$dir/body" $((40000000 / $2 + 40)) 4 >"$dir/closed"
+    LOAD_STEPS=${LOAD_STEPS:-40} "$dir/load" closed $through "$dir/body" $((40000000 / $2 + 40)) 4 >"$dir/closed"
     capacity=$(field "$dir/closed" rate)
     rate=$(awk -v r="$capacity" 'BEGIN { print r * 0.3 }')
     n=$(awk -v r="$rate" 'BEGIN { n = int(r * 4); print n < 160 ? 160 : n }')
+    # Steps are some 450 bytes: a conversation must not grow to another size.
+    if [ "$1" = step ] && [ "$n" -gt $(($2 / 250)) ]; then n=$(($2 / 250)); fi
     ticks=$(awk '{ print $14 + $15 }' "/proc/$proxy/stat")
     for i in $(seq "$repeats"); do
         "$dir/load" open $direct "$dir/body" "$n" "$rate" 4 >"$dir/direct.$i"
@@ -78,17 +92,15 @@ measure() { # kind, bytes
     stop
 }
 
-export LOAD_STEPS=40
 echo "| body | load | capacity a second | direct p50 | through p50 | added p50 | added p99 | CPU a request | body in | queues | decision | to the answer's head |"
 echo "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 for size in 100000 1000000 5000000; do
-    measure step $size
-    LOAD_STEPS=1 measure new $size
+    for kind in step late new; do measure $kind $size; done
 done
 
 start
 python3 "$here/proxy_body.py" 100000 >"$dir/body"
-LOAD_PATH=/hold/v1/chat/completions "$dir/load" hold $through "$dir/body" 1000 5 >"$dir/held" &
+LOAD_BEFORE='' LOAD_PATH=/hold/v1/chat/completions "$dir/load" hold $through "$dir/body" 1000 5 >"$dir/held" &
 held=$!
 for _ in $(seq 100); do
     grep -q open "$dir/held" 2>/dev/null && break

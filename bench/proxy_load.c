@@ -8,10 +8,11 @@
  *
  * In an open loop a request's time counts from when it was due, not from when a free client got
  * to it, so that waiting is not hidden. "@@@@@@@@" in the file is replaced by the request's
- * number, and so every request is a conversation of its own, or a branch of one. With LOAD_STEPS=N
- * it is the number of a conversation that its client leads for N requests, each a call and its
- * result longer, put in where the file has "########". A request whose path is /hold gets its head
- * and one event, and nothing more. */
+ * number, and so every request is a conversation of its own, or a branch of one. Where the file has
+ * "########" it is the number of a conversation that its client leads, each request a call and its
+ * result longer, put in at that place: for LOAD_STEPS requests, or for all. Files named in
+ * LOAD_BEFORE are earlier requests of it, sent before the clock starts. A request whose path is
+ * /hold gets its head and one event, and nothing more. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -117,12 +118,20 @@ static void serve(int port) {
 
 /* ---- the clients ----------------------------------------------------------------------------- */
 
+enum { MOST_BEFORE = 32 };
+
+struct body {
+    char *at;
+    size_t len, mark; /* where the number goes, 0: nowhere */
+    size_t grow;      /* where a step goes, 0: nowhere */
+};
+
 static struct {
     int port;
     const char *path;
-    char *body;
-    size_t len, mark;   /* where the number goes, 0: nowhere */
-    size_t grow;        /* where a step goes, 0: nowhere */
+    struct body body, before[MOST_BEFORE];
+    size_t nbefore;
+    pthread_barrier_t ready;
     long n, steps;      /* steps: requests of a conversation */
     double rate, start; /* rate 0: closed loop */
     atomic_long next;
@@ -183,12 +192,27 @@ static double receive(int fd) {
     return first;
 }
 
+/* A body with a number in it, into a buffer; its length. */
+static size_t put_body(char *to, const struct body *b, long number) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%08ld", number % 100000000);
+    memcpy(to, b->at, b->len);
+    if (b->mark) memcpy(to + b->mark, digits, 8);
+    return b->len;
+}
+
 static void *client(void *arg) {
-    (void)arg;
+    const struct body *whole = &load.body;
     int fd = dial();
-    size_t steps = load.grow ? (size_t)load.steps : 0, len = 0, at = 0;
-    char *body = malloc(load.len + steps * STEP_ROOM + 1);
-    long step = 0;
+    size_t steps = whole->grow ? (size_t)load.steps : 0, len = 0, at = 0;
+    char *body = malloc(whole->len + steps * STEP_ROOM + 1);
+    long step = 0, mine = load.first + (long)(intptr_t)arg;
+    for (size_t i = 0; i < load.nbefore; i++) {
+        post(fd, body, put_body(body, &load.before[i], mine));
+        receive(fd);
+    }
+    pthread_barrier_wait(&load.ready);
+    pthread_barrier_wait(&load.ready); /* the clock is set */
     for (long i; (i = atomic_fetch_add(&load.next, 1)) < load.n;) {
         double due = load.rate > 0 ? load.start + (double)i / load.rate : now();
         double wait = due - now();
@@ -196,12 +220,9 @@ static void *client(void *arg) {
             struct timespec t = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
             nanosleep(&t, NULL);
         }
-        char number[24];
-        snprintf(number, sizeof number, "%08ld", (load.first + i) % 100000000);
         if (len == 0 || step == load.steps) {
-            memcpy(body, load.body, len = load.len);
-            if (load.mark) memcpy(body + load.mark, number, 8);
-            at = load.grow;
+            len = put_body(body, whole, len == 0 ? mine : load.first + 1000 + i);
+            at = whole->grow;
             step = 0;
         }
         if (steps > 0) len = add_step(body, len, &at, step);
@@ -222,9 +243,12 @@ static int compare(const void *a, const void *b) {
 static void run(int clients) {
     pthread_t *t = calloc((size_t)clients, sizeof *t);
     load.times = calloc((size_t)load.n, sizeof *load.times);
-    load.start = now() + 0.01;
+    pthread_barrier_init(&load.ready, NULL, (unsigned)clients + 1);
     for (int i = 0; i < clients; i++)
-        if (pthread_create(&t[i], NULL, client, NULL)) die("thread");
+        if (pthread_create(&t[i], NULL, client, (void *)(intptr_t)i)) die("thread");
+    pthread_barrier_wait(&load.ready);
+    load.start = now() + 0.01;
+    pthread_barrier_wait(&load.ready);
     for (int i = 0; i < clients; i++) pthread_join(t[i], NULL);
     double took = now() - load.start;
     qsort(load.times, (size_t)load.n, sizeof *load.times, compare);
@@ -240,7 +264,7 @@ static void hold(int streams, double seconds) {
     int *fds = calloc((size_t)streams, sizeof *fds);
     for (int i = 0; i < streams; i++) {
         fds[i] = dial();
-        post(fds[i], load.body, load.len);
+        post(fds[i], load.body.at, load.body.len);
         if (recv(fds[i], buf, sizeof buf, 0) <= 0) die("recv");
     }
     printf("%d streams open\n", streams);
@@ -250,24 +274,23 @@ static void hold(int streams, double seconds) {
     free(fds);
 }
 
-static void read_body(const char *file) {
+static struct body read_body(const char *file) {
+    struct body b = {0};
     FILE *f = fopen(file, "rb");
     if (!f) die(file);
     fseek(f, 0, SEEK_END);
-    load.len = (size_t)ftell(f);
+    b.len = (size_t)ftell(f);
     rewind(f);
-    load.body = malloc(load.len + 1);
-    if (fread(load.body, 1, load.len, f) != load.len) die(file);
+    b.at = malloc(b.len + 1);
+    if (fread(b.at, 1, b.len, f) != b.len) die(file);
     fclose(f);
-    char *mark = memmem(load.body, load.len, "@@@@@@@@", 8);
-    load.mark = mark ? (size_t)(mark - load.body) : 0;
-    char *grow = memmem(load.body, load.len, "########", 8);
-    load.steps = getenv("LOAD_STEPS") ? strtol(getenv("LOAD_STEPS"), NULL, 10) : 1;
-    load.first = (long)(now() * 1000) % 10000000 * 10;
-    if (!grow) return;
-    load.grow = (size_t)(grow - load.body);
-    memmove(grow, grow + 8, load.len - load.grow - 8);
-    load.len -= 8;
+    char *mark = memmem(b.at, b.len, "@@@@@@@@", 8), *grow = memmem(b.at, b.len, "########", 8);
+    b.mark = mark ? (size_t)(mark - b.at) : 0;
+    if (!grow) return b;
+    b.grow = (size_t)(grow - b.at);
+    memmove(grow, grow + 8, b.len - b.grow - 8);
+    b.len -= 8;
+    return b;
 }
 
 int main(int argc, char **argv) {
@@ -280,8 +303,14 @@ int main(int argc, char **argv) {
     load.path = getenv("LOAD_PATH") ? getenv("LOAD_PATH") : "/v1/chat/completions";
     if (strcmp(argv[1], "serve") == 0) serve(load.port);
     if (argc < 6) return 2;
-    read_body(argv[3]);
+    load.body = read_body(argv[3]);
     load.n = strtol(argv[4], NULL, 10);
+    load.steps = getenv("LOAD_STEPS") ? strtol(getenv("LOAD_STEPS"), NULL, 10) : load.n;
+    load.first = (long)(now() * 1000) % 10000000 * 10;
+    char *files = getenv("LOAD_BEFORE") ? strdup(getenv("LOAD_BEFORE")) : NULL, *rest = files;
+    for (char *file; files && (file = strsep(&rest, " ")) && load.nbefore < MOST_BEFORE;)
+        if (*file) load.before[load.nbefore++] = read_body(file);
+    free(files);
     if (strcmp(argv[1], "hold") == 0) {
         hold((int)load.n, strtod(argv[5], NULL));
     } else if (strcmp(argv[1], "closed") == 0) {
@@ -290,6 +319,7 @@ int main(int argc, char **argv) {
         load.rate = strtod(argv[5], NULL);
         run((int)strtol(argv[6], NULL, 10));
     }
-    free(load.body);
+    while (load.nbefore) free(load.before[--load.nbefore].at);
+    free(load.body.at);
     return 0;
 }

@@ -46,7 +46,7 @@ def run(*flags):
         post(s, whole)
     same = min(times(s, 48)[-30:])
     new = []
-    for n in range(5):  # all that is in it is cut and kept at once
+    for n in range(30):  # all that is in it is cut and kept at once
         post(s, body(0, f"b{n}"))
         post(s, body(64, f"b{n}"))
         new.append(times(s, 50 + 2 * n)[-1])
