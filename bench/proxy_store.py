@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.environ["PAUCIS"] = sys.argv[1]
@@ -48,6 +49,7 @@ def run(*flags):
     new = []
     for n in range(30):  # all that is in it is cut and kept at once
         post(s, body(0, f"b{n}"))
+        time.sleep(0.05)  # what is done after a request, lists and compressing, is not this one's
         post(s, body(64, f"b{n}"))
         new.append(times(s, 50 + 2 * n)[-1])
     s.stop()

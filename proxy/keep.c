@@ -75,6 +75,7 @@ struct keeper *keeper_new(struct keep_all *k) {
     if (!new) return NULL;
     new->all = k;
     new->pledge.store = k->store;
+    new->pledge.quick = true;
     new->pledge.known = k->known;
     return new;
 }
@@ -153,6 +154,7 @@ bool keeper_waits(const struct keeper *k) { return k && k->taken; }
 void keeper_list(struct keeper *k) {
     if (!k || !k->taken) return;
     k->taken = false;
+    pledge_squeeze(&k->pledge);
     (void)pledge_keep(&k->pledge, KEPT_LIST); /* the texts are safe; only `restore` needs this */
 }
 

@@ -1,17 +1,15 @@
 /* What one request relies on, put in one go. First the store is asked what it has, so that only
- * what is new is compressed, outside of any lock and by several threads if it is much; then all is
- * written and acknowledged.
+ * what is new is compressed, outside of any lock, or when the request is on its way if somebody
+ * waits; then all is written and acknowledged.
  *
  * A blob, as it lies in the store, is a byte of flags and the text: as it is, compressed with zstd
  * if that is shorter, and then sealed if there is a key. */
 #include "blob.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <zstd.h>
 
-enum { TRIES = 3, HELPERS = 3, PER_THREAD = 128 * 1024 }; /* bytes to be compressed */
+enum { TRIES = 3 };
 
 /* ---- items ---------------------------------------------------------------------------------- */
 
@@ -193,55 +191,33 @@ static enum store_err fail_alone(struct store *s, const char *why) {
 
 static enum store_err no_memory(struct store *s) { return fail_alone(s, "out of memory"); }
 
-struct making {
-    struct store *store;
-    struct store_batch *batch;
-    atomic_size_t next; /* item */
-    atomic_bool failed;
-};
-
-static void make_some(struct making *k, struct blob_maker *m) {
-    const unsigned char *key = k->store->has_key ? k->store->key : NULL;
-    size_t i;
-    while (!k->failed && (i = atomic_fetch_add(&k->next, 1)) < k->batch->count) {
-        struct store_item *item = &k->batch->items[i];
-        if (item->there)
-            item->blob.len = 0;
-        else if (!item->blob.len &&
-                 !blob_make(m, key, &item->hash, item->at, item->len, &item->blob))
-            k->failed = true;
-    }
+/* A sealed text would have to be opened again to be compressed, and so is compressed at once. */
+static bool stays_raw(const struct store *s, const struct store_batch *b) {
+    return b->quick && s->kind->shrink && !s->has_key;
 }
 
-static void *help(void *ud) {
-    struct blob_maker m = {NULL};
-    make_some(ud, &m);
-    blob_maker_free(&m);
-    return NULL;
-}
-
-/* How many threads beside this one are worth starting. */
-static size_t helpers_for(const struct store_batch *b) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < b->count; i++)
-        if (!b->items[i].there && !b->items[i].blob.len) bytes += b->items[i].len;
-    if (bytes < 2 * PER_THREAD) return 0;
-    size_t most = bytes / PER_THREAD - 1;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores < 1 || most > (size_t)cores - 1) most = cores > 1 ? (size_t)cores - 1 : 0;
-    return most < HELPERS ? most : HELPERS;
+static bool make_raw(struct store_item *item) {
+    if (!buf_reserve(&item->blob, 1 + item->len)) return false;
+    item->blob.data[0] = 0;
+    if (item->len) memcpy(item->blob.data + 1, item->at, item->len);
+    item->blob.len = 1 + item->len;
+    return true;
 }
 
 static bool make_blobs(struct store *s, struct store_batch *b) {
-    struct making k = {.store = s, .batch = b};
     struct blob_maker m = {b->zstd};
-    pthread_t helper[HELPERS];
-    size_t wanted = helpers_for(b), n = 0;
-    while (n < wanted && pthread_create(&helper[n], NULL, help, &k) == 0) n++;
-    make_some(&k, &m);
-    while (n > 0) pthread_join(helper[--n], NULL);
+    const unsigned char *key = s->has_key ? s->key : NULL;
+    bool raw = stays_raw(s, b), ok = true;
+    for (size_t i = 0; ok && i < b->count; i++) {
+        struct store_item *item = &b->items[i];
+        if (item->there)
+            item->blob.len = 0;
+        else if (!item->blob.len)
+            ok = raw ? make_raw(item)
+                     : blob_make(&m, key, &item->hash, item->at, item->len, &item->blob);
+    }
     b->zstd = m.zstd;
-    return !k.failed;
+    return ok;
 }
 
 enum store_err store_put(struct store *s, struct store_batch *b) {
@@ -257,6 +233,24 @@ enum store_err store_put(struct store *s, struct store_batch *b) {
         if (err != STORE_ABSENT) return err;
     }
     return fail_alone(s, "texts vanish while they are used: its limits are too low");
+}
+
+enum store_err store_squeeze(struct store *s, struct store_batch *b) {
+    struct blob_maker m = {b->zstd};
+    bool ok = stays_raw(s, b), any = false;
+    for (size_t i = 0; ok && i < b->count; i++) {
+        struct store_item *item = &b->items[i];
+        struct buf text = item->blob;
+        if (text.len == 0) continue; /* it was there before */
+        item->blob = (struct buf){0};
+        ok = blob_make(&m, NULL, &item->hash, text.data + 1, text.len - 1, &item->blob);
+        if (ok && !(item->blob.data[0] & BLOB_ZSTD)) item->blob.len = 0;
+        any = any || item->blob.len;
+        buf_free(&text);
+    }
+    b->zstd = m.zstd;
+    b->quick = false; /* once */
+    return ok && any ? s->kind->shrink(s, b) : STORE_OK;
 }
 
 enum store_err store_has(struct store *s, struct store_batch *b, unsigned kinds) {

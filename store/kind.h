@@ -25,6 +25,9 @@ struct store_kind {
     /* Keeps items that have a blob, marks the others as used; ABSENT if one of those has gone
      * meanwhile, CONFLICT as store_put says. OK means acknowledged. */
     enum store_err (*put)(struct store *s, const struct store_batch *b);
+    /* Items that were kept as they are have shorter blobs now; may be NULL, and then they never
+     * are. */
+    enum store_err (*shrink)(struct store *s, const struct store_batch *b);
     enum store_err (*get)(struct store *s, const struct hash *h, struct buf *blob);
     enum store_err (*find)(struct store *s, const char *digits, const char *conv, struct hash *out);
     enum store_err (*recalled)(struct store *s, const struct hash *h);

@@ -60,12 +60,17 @@ enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
     b->body = all->body;
     b->list = all->list;
     b->lazy = kinds == KEPT_LIST;
+    b->quick = p->quick && !b->lazy;
     bool none = !b->count && !b->has_note && !b->failed;
     enum store_err err = none ? STORE_OK : store_put(p->store, b);
     if (!err) p->safe |= kinds;
     for (size_t i = 0; !err && i < b->count; i++)
         known_note_kept(p->known, b->conv, p->gone, &b->items[i].hash, now);
     return err;
+}
+
+void pledge_squeeze(struct pledge *p) {
+    if (!p->todo.failed) (void)store_squeeze(p->store, &p->todo);
 }
 
 void pledge_free(struct pledge *p) {

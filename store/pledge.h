@@ -15,6 +15,7 @@
 
 struct pledge { /* one for each thread */
     struct store *store;
+    bool quick;          /* texts are compressed by pledge_squeeze */
     struct known *known; /* shared; NULL = nothing is remembered */
     struct undo undo;
     struct store_batch batch; /* all that the body relies on, but for what is surely safe */
@@ -34,6 +35,10 @@ bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char
 /* Puts the items of these kinds (KEPT_...). Lists alone need not be on the disk at once: all they
  * refer to is. */
 enum store_err pledge_keep(struct pledge *p, unsigned kinds);
+
+/* When nobody waits any more, and before the lists are kept: what was kept in a hurry takes less
+ * room. */
+void pledge_squeeze(struct pledge *p);
 
 void pledge_free(struct pledge *p);
 

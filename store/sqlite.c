@@ -46,6 +46,7 @@ static const char schema[] =
 enum statement {
     LOOK,
     KEEP,
+    SHRINK,
     USE,
     GIVE,
     CONV,
@@ -69,6 +70,7 @@ static const char *const sql[STATEMENTS] = {
     [KEEP] =
         "INSERT INTO text VALUES(?1,?2,?3,?4,?5,0,?6) ON CONFLICT(hash) DO UPDATE SET"
         " kind=kind|?2,size=?3,stored=?4,used=?5,data=?6 WHERE stored=0",
+    [SHRINK] = "UPDATE text SET stored=?2,data=?3 WHERE hash=?1 AND stored=?4",
     [USE] = "UPDATE text SET used=max(used,?2),kind=kind|?3 WHERE hash=?1 AND stored>0",
     [GIVE] = "INSERT OR IGNORE INTO given VALUES(?1,?2)",
     [CONV] = "INSERT INTO conv VALUES(?1,?2) ON CONFLICT(id) DO UPDATE SET used=?2",
@@ -370,14 +372,45 @@ static enum store_err put(struct store *s, const struct store_batch *b) {
     return !texts || done(s, st) ? STORE_OK : STORE_FAILED;
 }
 
-static enum store_err lite_put(struct store *s, const struct store_batch *b) {
+/* What is still there as it was kept. */
+static enum store_err shrink(struct store *s, const struct store_batch *b) {
+    int64_t saved = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct store_item *item = &b->items[i];
+        if (item->blob.len == 0) continue;
+        sqlite3_stmt *st = begin(s, SHRINK);
+        bind_hash(st, 1, &item->hash);
+        sqlite3_bind_int64(st, 2, (int64_t)item->blob.len);
+        bind_blob(st, 3, item->blob.data, item->blob.len);
+        sqlite3_bind_int64(st, 4, (int64_t)item->len + 1);
+        if (!done(s, st)) return STORE_FAILED;
+        if (changed(s)) saved += (int64_t)item->len + 1 - (int64_t)item->blob.len;
+    }
+    sqlite3_stmt *st = begin(s, SUM);
+    sqlite3_bind_int64(st, 1, -saved);
+    sqlite3_bind_int64(st, 2, 0);
+    return done(s, st) ? STORE_OK : STORE_FAILED;
+}
+
+/* In one transaction; a lazy one need not be on the disk at once. */
+static enum store_err write_all(struct store *s, const struct store_batch *b, bool lazy,
+                                enum store_err (*write)(struct store *,
+                                                        const struct store_batch *)) {
     pthread_mutex_lock(&s->lock);
-    bool ok = !b->lazy || run(s, "PRAGMA synchronous=NORMAL");
-    enum store_err err = ok && run(s, "BEGIN IMMEDIATE") ? put(s, b) : STORE_FAILED;
+    bool ok = !lazy || run(s, "PRAGMA synchronous=NORMAL");
+    enum store_err err = ok && run(s, "BEGIN IMMEDIATE") ? write(s, b) : STORE_FAILED;
     err = finish(s, err);
-    if (b->lazy && !run(s, "PRAGMA synchronous=FULL")) err = STORE_FAILED;
+    if (lazy && !run(s, "PRAGMA synchronous=FULL")) err = STORE_FAILED;
     pthread_mutex_unlock(&s->lock);
     return err;
+}
+
+static enum store_err lite_put(struct store *s, const struct store_batch *b) {
+    return write_all(s, b, b->lazy, put);
+}
+
+static enum store_err lite_shrink(struct store *s, const struct store_batch *b) {
+    return write_all(s, b, true, shrink);
 }
 
 /* ---- get ------------------------------------------------------------------------------------ */
@@ -693,6 +726,7 @@ const struct store_kind paucis__store_sqlite = {
     .close = lite_close,
     .look = lite_look,
     .put = lite_put,
+    .shrink = lite_shrink,
     .get = lite_get,
     .find = lite_find,
     .recalled = lite_recalled,

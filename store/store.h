@@ -87,6 +87,7 @@ struct store_batch {
     bool has_note; /* body -> list */
     struct hash body, list;
     bool lazy;   /* need not survive a power cut: lists, when all they refer to is safe */
+    bool quick;  /* somebody waits: texts may lie there as they are until store_squeeze */
     bool failed; /* out of memory, sticky; the put then fails */
     void *zstd;  /* kept from one put to the next */
 };
@@ -105,6 +106,10 @@ void batch_free(struct store_batch *b);
  * could not be told from it. A body that nothing was taken from gives way to one that was shortened
  * to it. */
 enum store_err store_put(struct store *s, struct store_batch *b);
+
+/* After a quick put, with its batch as it was: compresses what lies there as it is. If this fails
+ * or never comes, texts take more room and nothing else. */
+enum store_err store_squeeze(struct store *s, struct store_batch *b);
 
 /* Are all items of these kinds there already? Nothing is written. */
 enum store_err store_has(struct store *s, struct store_batch *b, unsigned kinds);

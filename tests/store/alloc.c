@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static _Atomic size_t left;
-static _Atomic bool failed;
+static size_t left;
+static bool failed;
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t m);

@@ -368,21 +368,58 @@ static void refuses(void) {
     CHECK(!store_open(&s, &o, why) && strstr(why, "not a database"));
 }
 
-/* So much that several threads compress it. */
-static void much_at_once(void) {
-    enum { COUNT = 300, LONG = 9000 };
-    char *t = text_of(11, COUNT + LONG);
-    struct store *s = open_new();
-    struct store_batch b = {.conv = "much"};
-    for (size_t i = 0; i < COUNT; i++) batch_add(&b, KEPT_TEXT, t + i, LONG - i);
-    for (int again = 0; again < 2; again++) {
-        CHECK_EQ(store_put(s, &b), STORE_OK);
+/* What was put in a hurry is there at once, and after squeezing in less room, by the same sums that a
+ * patient put gives; a second squeeze, or one of what has gone, changes nothing. */
+static void squeezes(void) {
+    enum { COUNT = 40, LONG = 9000 };
+    char *t = malloc(COUNT * LONG);
+    for (size_t i = 0; i < COUNT * LONG; i++) t[i] = (char)('a' + i % 7 + i / LONG % 19);
+    struct store_sums sums[2][2];
+    for (int quick = 0; quick < 2; quick++) {
+        struct store *s = open_new();
+        struct store_batch b = {.conv = "hurry", .quick = quick};
         for (size_t i = 0; i < COUNT; i++)
-            CHECK_EQ(get(s, &b.items[i].hash, t + i, LONG - i), STORE_OK);
+            batch_add(&b, KEPT_TEXT, t + i * LONG, LONG - i % 3 * 4499);
+        CHECK_EQ(store_put(s, &b), STORE_OK);
+        CHECK_EQ(store_sums(s, &sums[quick][0]), STORE_OK);
+        for (int round = 0; round < 3; round++) {
+            for (size_t i = 0; i < b.count; i++)
+                CHECK_EQ(get(s, &b.items[i].hash, b.items[i].at, b.items[i].len), STORE_OK);
+            CHECK_EQ(store_squeeze(s, &b), STORE_OK);
+        }
+        CHECK_EQ(store_sums(s, &sums[quick][1]), STORE_OK);
+        batch_free(&b);
+        store_close(s);
     }
-    batch_free(&b);
+    CHECK(!inside() || sums[1][0].stored > 2 * sums[0][0].stored);
+    CHECK(!inside() || sums[1][1].stored == sums[0][1].stored);
     free(t);
+}
+
+/* A key seals what was compressed; one who evicts meanwhile is not overruled. */
+static void squeezes_only_what_is_there(void) {
+    unsigned char key[KEY_SIZE] = "0123456789abcdef0123456789abcde";
+    char text[5000];
+    uint64_t gone;
+    memset(text, 'x', sizeof text);
+    struct store *s = open_new();
+    if (!inside()) return store_close(s);
     store_close(s);
+    for (int sealed = 0; sealed < 2; sealed++) {
+        s = open_with((struct store_opts){.key = sealed ? key : NULL});
+        struct store_batch b = {.conv = "gone", .quick = true};
+        batch_add(&b, KEPT_TEXT, text, sizeof text - (size_t)sealed);
+        CHECK_EQ(store_put(s, &b), STORE_OK);
+        CHECK(b.items[0].blob.len < 1000 || !sealed);
+        CHECK_EQ(store_purge(s, "gone", &gone), STORE_OK);
+        CHECK_EQ(store_squeeze(s, &b), STORE_OK);
+        CHECK(get(s, &b.items[0].hash, text, b.items[0].len) != STORE_OK);
+        struct store_sums sums;
+        CHECK_EQ(store_sums(s, &sums), STORE_OK);
+        CHECK_EQ(sums.stored, 0);
+        batch_free(&b);
+        store_close(s);
+    }
 }
 
 /* Each allocation of the store fails once: an error or the right thing, and nothing leaks. */
@@ -391,7 +428,7 @@ static void survives_no_memory(void) {
     struct store *s = open_new();
     bool failed = true;
     for (size_t n = 1; failed && n < 200; n++) {
-        struct store_batch b = {0};
+        struct store_batch b = {.quick = n % 2};
         struct buf out = {0};
         struct hash h;
         snprintf(b.conv, sizeof b.conv, "oom");
@@ -399,6 +436,7 @@ static void survives_no_memory(void) {
         alloc_fail_at(n);
         for (size_t k = 0; k < 40; k++) batch_add(&b, KEPT_PIECE, t + n + k, 4000 - k);
         enum store_err put_err = store_put(s, &b), get_err = STORE_ABSENT;
+        if (!put_err) (void)store_squeeze(s, &b);
         if (!put_err) get_err = store_get(s, &h, &out);
         failed = alloc_failed();
         alloc_fail_at(0);
@@ -418,8 +456,8 @@ int main(void) {
     if (!mkdtemp(folder)) return 2;
     int code = TEST_RUN(CASE(keeps), CASE(once), CASE(given), CASE(ambiguous), CASE(evicts_by_size),
                         CASE(evicts_by_age), CASE(damage_is_seen), CASE(encrypts), CASE(purges),
-                        CASE(records), CASE(is_private), CASE(refuses), CASE(much_at_once),
-                        CASE(survives_no_memory));
+                        CASE(records), CASE(is_private), CASE(refuses), CASE(squeezes),
+                        CASE(squeezes_only_what_is_there), CASE(survives_no_memory));
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) ? 2 : code;
