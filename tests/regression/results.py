@@ -32,7 +32,7 @@ RUNS = (
     ["-s", SEVEN],
 )
 STABLE = [["-p", "stable", "-l", level, "-O", f"form={form}", "--price", price]
-          for level in ("safe", "balanced", "deep") for form in ("novelty", "snippet")
+          for level in ("safe", "balanced", "deep", "whole") for form in ("novelty", "snippet")
           for price in ("anthropic", "openai")]
 STABLE += [["-p", "stable", "-b", "9000"], ["-p", "stable", "--price", "none", "-O", "window=2"]]
 SESSIONS = (("ordinary", 500), ("bound", 80), ("users", 80), ("same_call", 80), ("identical", 80),

@@ -368,8 +368,8 @@ static void refuses(void) {
     CHECK(!store_open(&s, &o, why) && strstr(why, "not a database"));
 }
 
-/* What was put in a hurry is there at once, and after squeezing in less room, by the same sums that a
- * patient put gives; a second squeeze, or one of what has gone, changes nothing. */
+/* What was put in a hurry is there at once, and squeezed it takes as much room as after a patient
+ * put; a second squeeze changes nothing. */
 static void squeezes(void) {
     enum { COUNT = 40, LONG = 9000 };
     char *t = malloc(COUNT * LONG);
