@@ -19,6 +19,7 @@
     "stable:whole:keep=9:window_read=40:cap=20480 stable:whole:keep=6:window_read=64 "           \
     "stable:whole:window_read=80:cap=20480 stable:whole:window_read=80:risk=100 "                \
     "stable:whole:keep=18:window_read=80:risk=100 "                                              \
+    "stable:whole:keep=22:window_read=80:risk=100:cap=20480 "                                    \
     "stable:whole:keep=24:window_read=80:risk=100:cap=20480"
 
 /* Messages up to t, as they came. */
