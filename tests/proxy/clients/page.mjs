@@ -22,7 +22,7 @@ for (const [name, options] of Object.entries(looks)) {
     cards: document.querySelector("#cards").innerText,
   }));
   if (prefix) await page.screenshot({ path: `${prefix}-${name}.png` });
-  await page.locator("#recent tr", { hasText: "snippet" }).first().locator("td").first().click();
+  await page.locator("#recent tr", { hasText: "longer than the cap" }).first().locator("td").first().click();
   await page.waitForSelector("#texts[open] pre");
   found.texts = await page.locator("#texts h3").count();
   if (prefix && name === "light") await page.screenshot({ path: `${prefix}-texts.png` });
