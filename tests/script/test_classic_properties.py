@@ -20,7 +20,7 @@ import dialogues
 from conversations import conversation, spelled
 from support import LONG, SANITIZED, expect, finish, members, paucis, skip_blank
 
-COUNT = 5000 if LONG else 40 if SANITIZED else 300
+COUNT = 5000 if LONG else 40 if SANITIZED else 150
 SEVEN = "thinking_prune,tool_call_dedup,dedup,snippet,lingua,streaming_llm,pairing"
 IDEMPOTENT = ("snippet", "streaming_llm", "thinking_prune", "lingua", "tool_call_dedup",
               "compact_to_budget")

@@ -94,7 +94,7 @@ changed = collections.Counter()
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000 if LONG else 60 if SANITIZED else 2000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000 if LONG else 60 if SANITIZED else 1000
     seed = sys.argv[2] if len(sys.argv) > 2 else "classic"
     wanted = sys.argv[3:] or [row[0] for row in RUNS]
     for name, strategies, focus, keep_last in RUNS:
