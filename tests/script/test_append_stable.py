@@ -304,6 +304,30 @@ def met_late(lib, past):
     expect(outs[0] == outs[1] == body(20) and outs[2] != body(24) and outs[3] != outs[4], "it makes a difference")
 
 
+def steps_are_counted(lib):
+    """A marker says how many steps the budget has dropped, for as long as they are: also in a result that reads a file
+    and grows old only after that."""
+    rng, requests = random.Random("steps"), 0
+    lines = [f"    call_{i}(value_{i * 7 % 31}, other_{i % 5}); // {i}\n" for i in range(40)]
+    for _ in range(12):
+        window_read, budget, messages = rng.choice(("12", "24", "48")), rng.choice((1500, 2500, 4000)), []
+        options = {"level": "whole", "window": "2", "window_read": window_read, "price": "none"}
+        messages.append({"role": "user", "content": "go"})
+        for i in range(60):
+            name, key = ("read_file", "path") if rng.random() < 0.7 else ("bash", "command")
+            call = {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": f'{{"{key}":"f{i}"}}'}}
+            text = "".join(rng.sample(lines, rng.choice((40, 40, rng.randrange(1, 40)))))
+            messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": f"c{i}", "content": text}]
+            body = json.dumps({"model": "gpt-5", "messages": messages}).encode()
+            sent = json.loads(lib.compact(body, None, budget, options, None)[1])["messages"]
+            said = [int(n) for m in sent for n in re.findall(r"^\[(\d+) earlier steps", m["content"] or "")]
+            gone = (len(messages) - len(sent)) // 2
+            requests += gone > 0
+            expect(max(said, default=0) == gone, options, budget, i, "steps,", gone, "dropped, told:", said)
+    expect(requests > 100, "steps are dropped", requests)
+
+
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
@@ -317,6 +341,7 @@ def main():
     processes(bodies)
     empty_messages(lib, past)
     met_late(lib, past)
+    steps_are_counted(lib)
     lib.close()
     past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)
