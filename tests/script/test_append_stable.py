@@ -21,7 +21,7 @@ HOME = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HOME / "tools"), str(HOME / "ref")]
 import convert
 import dialogues
-from library import LIB, NAME_NEW, REMEMBER, Library
+from library import LIB, NAME_NEW, REMEMBER, Library, Session
 from support import LONG, SANITIZED, SHARED, expect, finish, paucis, skip, traces
 from turns import Turns, common, dump, elements, marked, thinks, unmarked
 
@@ -328,6 +328,28 @@ def steps_are_counted(lib):
     expect(requests > 100, "steps are dropped", requests)
 
 
+def told_within_budget(lib):
+    """How to read a shortened text is told again after a cut, but not above the budget."""
+    rng, again = random.Random("told"), 0
+    for _ in range(40):
+        budget, texts = rng.randrange(2000, 6000), {}
+        session = Session(lib, {"level": "deep", "price": "none", "window": "6"}, 0, budget)
+        session.add(dict(message=0, role=b"user", kind=b"text", id=b"", name=b"", text=b"go " * rng.randrange(budget // 3, budget), flags=0))
+        for i in range(40):
+            text = "".join(f"name_{rng.randrange(300)} is {rng.randrange(9999)}\n" for _ in range(rng.randrange(5, 120)))
+            call = dict(id=b"c%d" % i, name=b"bash", flags=0)
+            session.add({**call, "message": 2 * i + 1, "role": b"assistant", "kind": b"call", "text": b'{"command":"make %d"}' % i})
+            session.add({**call, "message": 2 * i + 2, "role": b"tool", "kind": b"result", "text": text.encode()})
+            step, changes = session.request()
+            for part, (_, new) in changes.items():
+                old, texts[part] = texts.get(part), new
+                if old and new and new.startswith(b"[Output is shortened") and new.endswith(b"\n" + old):
+                    again += 1
+                    expect(step.budget_met, "budget", budget, "told again above it, step", i)
+        session.close()
+    expect(again > 20, "told again", again)
+
+
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
@@ -342,6 +364,7 @@ def main():
     empty_messages(lib, past)
     met_late(lib, past)
     steps_are_counted(lib)
+    told_within_budget(lib)
     lib.close()
     past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)
