@@ -239,7 +239,7 @@ def bound(turns, rng):
 def one(lib, past, number, name, format_, body):
     turns, rng = Turns(body, format_), random.Random(name)
     names = list(RUNS)
-    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 5]):
+    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 6]):
         run = Run(lib, past, which, format_)
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):
