@@ -1,6 +1,7 @@
 /* See birth.h. */
 #include "stable/birth.h"
 
+#include "stable/budget.h"
 #include "stable/cover.h"
 #include "stable/kind_json.h"
 #include "stable/never.h"
@@ -185,7 +186,11 @@ paucis_err paucis__birth_retell(struct fold *f, size_t part) {
         if (paucis__birth_tells(f, text)) f->told = part; /* it was the first one day */
         if (f->told == part) return PAUCIS_OK;
         PAUCIS_TRY(tell(f, part, p->len, &text));
-        if (f->told == part) return paucis__fold_take(f, part, p->form, text, p->reason);
+        if (f->told != part) continue;
+        if (paucis__budget_has_room(f, text.len - p->now.len))
+            return paucis__fold_take(f, part, p->form, text, p->reason);
+        f->told = SIZE_MAX; /* the next text that is shortened tells it */
+        return PAUCIS_OK;
     }
     return PAUCIS_OK;
 }

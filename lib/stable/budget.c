@@ -13,17 +13,20 @@
 
 /* Tokens that the request has at most: real tokenizers need up to 3/8 of a token a byte on the
  * outputs of tools, which is 3/2 of the fold's own. */
-static uint64_t tokens_at_most(const struct fold *f) {
+static uint64_t tokens_at_most(const struct fold *f, size_t more) {
     uint64_t messages = (uint64_t)f->messages - f->dropped_messages;
-    return (uint64_t)f->size * 3 / 2 + MESSAGE_TOKENS * messages + f->limits.fixed;
+    uint64_t size = (uint64_t)f->size + (uint64_t)fold_tokens(more);
+    return size * 3 / 2 + MESSAGE_TOKENS * messages + f->limits.fixed;
 }
 
-bool paucis__budget_is_met(const struct fold *f) {
-    return f->limits.budget == UINT64_MAX || tokens_at_most(f) <= f->limits.budget;
+bool paucis__budget_has_room(const struct fold *f, size_t bytes) {
+    return f->limits.budget == UINT64_MAX || tokens_at_most(f, bytes) <= f->limits.budget;
 }
+
+bool paucis__budget_is_met(const struct fold *f) { return paucis__budget_has_room(f, 0); }
 
 static bool is_low(const struct fold *f) {
-    return tokens_at_most(f) <= f->limits.budget / 100 * f->limits.low_water;
+    return tokens_at_most(f, 0) <= f->limits.budget / 100 * f->limits.low_water;
 }
 
 /* May a forced cut touch this part? Not before thinking that must stay. */

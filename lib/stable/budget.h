@@ -12,6 +12,8 @@
 
 /* Does the request as it stands keep to the budget? */
 bool paucis__budget_is_met(const struct fold *f);
+/* And with so many bytes more? */
+bool paucis__budget_has_room(const struct fold *f, size_t bytes);
 
 /* Cuts until the low-water mark is reached or nothing is left to cut; *first is the first part that
  * was sent before and has changed, SIZE_MAX if none. Parts from `fresh` on are sent for the first

@@ -302,6 +302,8 @@ static paucis_err grow_old(struct fold *f, size_t part) {
         return f->parts.at[twin].refers == part ? become_stale(f, twin) : PAUCIS_OK;
     }
     if (p->flags & FOLD_SUPERSEDED) return PAUCIS_OK; /* long since */
+    if (p->form == FORM_SHORT || p->form == FORM_MARKER)
+        return PAUCIS_OK; /* the budget was first */
     bool young = p->refers != NO_INDEX && f->parts.at[p->refers].message > p->message;
     return young ? PAUCIS_OK : become_stale(f, part);
 }

@@ -37,14 +37,16 @@ bool paucis__form_is_id(struct span id) {
 
 size_t paucis__form_gap(struct span text) {
     const char *at = text.at, *end = at + text.len;
-    for (; (at = memchr(at, '[', (size_t)(end - at))) && end - at >= 4; at++)
-        if (!memcmp(at, "[\xE2\x80\xA6", 4)) return (size_t)(at - text.at);
+    for (; (at = memchr(at, '[', (size_t)(end - at))) && end - at > 4; at++)
+        if (!memcmp(at, "[\xE2\x80\xA6", 4) && at[4] >= '0' && at[4] <= '9')
+            return (size_t)(at - text.at);
     return SIZE_MAX;
 }
 
-/* Every other form that loses something has a line that begins like one of these. */
+/* JSON has its gaps inside lines, and perhaps a note behind it. Every other form that loses
+ * something has a line that begins like one of these. */
 bool paucis__form_is_ours(struct span text) {
-    if (paucis__json_may_be(text)) return paucis__form_gap(text) != SIZE_MAX; /* inside a line */
+    if (paucis__json_may_begin(text) && paucis__form_gap(text) != SIZE_MAX) return true;
     static const char *const marks[] = {"[\xE2\x80\xA6", "[... ", "[identical to "};
     for (const char *at = text.at, *end = at + text.len; at < end;) {
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

@@ -55,7 +55,8 @@ bool paucis__form_is_ours(struct span text);
 /* An id that a reader can tell from the words around it. */
 bool paucis__form_is_id(struct span id);
 
-/* Where the first gap of a text stands, "[" and three dots in one; SIZE_MAX if it has none. */
+/* Where the first gap of a text stands: "[", three dots in one, and a number, as "[...]" alone is
+ * how people quote. SIZE_MAX if it has none. */
 size_t paucis__form_gap(struct span text);
 
 /* Lines in a text; a last one without a newline counts. */

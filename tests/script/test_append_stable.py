@@ -21,7 +21,7 @@ HOME = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HOME / "tools"), str(HOME / "ref")]
 import convert
 import dialogues
-from library import LIB, NAME_NEW, REMEMBER, Library
+from library import LIB, NAME_NEW, REMEMBER, Library, Session
 from support import LONG, SANITIZED, SHARED, expect, finish, paucis, skip, traces
 from turns import Turns, common, dump, elements, marked, thinks, unmarked
 
@@ -239,7 +239,7 @@ def bound(turns, rng):
 def one(lib, past, number, name, format_, body):
     turns, rng = Turns(body, format_), random.Random(name)
     names = list(RUNS)
-    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 5]):
+    for which in names if LONG else (names[0], names[1 + number % 7], names[8 + number % 6]):
         run = Run(lib, past, which, format_)
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):
@@ -304,6 +304,52 @@ def met_late(lib, past):
     expect(outs[0] == outs[1] == body(20) and outs[2] != body(24) and outs[3] != outs[4], "it makes a difference")
 
 
+def steps_are_counted(lib):
+    """A marker says how many steps the budget has dropped, for as long as they are: also in a result that reads a file
+    and grows old only after that."""
+    rng, requests = random.Random("steps"), 0
+    lines = [f"    call_{i}(value_{i * 7 % 31}, other_{i % 5}); // {i}\n" for i in range(40)]
+    for _ in range(12):
+        window_read, budget, messages = rng.choice(("12", "24", "48")), rng.choice((1500, 2500, 4000)), []
+        options = {"level": "whole", "window": "2", "window_read": window_read, "price": "none"}
+        messages.append({"role": "user", "content": "go"})
+        for i in range(60):
+            name, key = ("read_file", "path") if rng.random() < 0.7 else ("bash", "command")
+            call = {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": f'{{"{key}":"f{i}"}}'}}
+            text = "".join(rng.sample(lines, rng.choice((40, 40, rng.randrange(1, 40)))))
+            messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": f"c{i}", "content": text}]
+            body = json.dumps({"model": "gpt-5", "messages": messages}).encode()
+            sent = json.loads(lib.compact(body, None, budget, options, None)[1])["messages"]
+            said = [int(n) for m in sent for n in re.findall(r"^\[(\d+) earlier steps", m["content"] or "")]
+            gone = (len(messages) - len(sent)) // 2
+            requests += gone > 0
+            expect(max(said, default=0) == gone, options, budget, i, "steps,", gone, "dropped, told:", said)
+    expect(requests > 100, "steps are dropped", requests)
+
+
+def told_within_budget(lib):
+    """How to read a shortened text is told again after a cut, but not above the budget."""
+    rng, again = random.Random("told"), 0
+    for _ in range(40):
+        budget, texts = rng.randrange(2000, 6000), {}
+        session = Session(lib, {"level": "deep", "price": "none", "window": "6"}, 0, budget)
+        session.add(dict(message=0, role=b"user", kind=b"text", id=b"", name=b"", text=b"go " * rng.randrange(budget // 3, budget), flags=0))
+        for i in range(40):
+            text = "".join(f"name_{rng.randrange(300)} is {rng.randrange(9999)}\n" for _ in range(rng.randrange(5, 120)))
+            call = dict(id=b"c%d" % i, name=b"bash", flags=0)
+            session.add({**call, "message": 2 * i + 1, "role": b"assistant", "kind": b"call", "text": b'{"command":"make %d"}' % i})
+            session.add({**call, "message": 2 * i + 2, "role": b"tool", "kind": b"result", "text": text.encode()})
+            step, changes = session.request()
+            for part, (_, new) in changes.items():
+                old, texts[part] = texts.get(part), new
+                if old and new and new.startswith(b"[Output is shortened") and new.endswith(b"\n" + old):
+                    again += 1
+                    expect(step.budget_met, "budget", budget, "told again above it, step", i)
+        session.close()
+    expect(again > 20, "told again", again)
+
+
 def main():
     if SANITIZED or not LIB.exists():
         skip("a sanitized library cannot be loaded into a Python that is not")
@@ -317,6 +363,8 @@ def main():
     processes(bodies)
     empty_messages(lib, past)
     met_late(lib, past)
+    steps_are_counted(lib)
+    told_within_budget(lib)
     lib.close()
     past.close()
     expect(seen["cuts"] > 100 and seen["shorter"] > 1000, "the runs do what they say", seen)

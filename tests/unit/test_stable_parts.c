@@ -298,6 +298,23 @@ static void results_are_taken_apart(void) {
     CHECK(c.blocks == 0 && c.wrong_sizes == 0);
 }
 
+/* A gap has a number; what people quote with has none. JSON that was cut may have a note behind
+ * it. */
+static void gaps_are_ours(void) {
+    CHECK_EQ(paucis__form_gap(text_of("he wrote [\xE2\x80\xA6] and [\xE2\x80\xA6x] [\xE2\x80\xA6")),
+             SIZE_MAX);
+    CHECK_EQ(paucis__form_gap(text_of("[[\xE2\x80\xA6] [\xE2\x80\xA6"
+                                      "3: foo]")),
+             7);
+    CHECK(
+        paucis__form_is_ours(text_of("{\"a\":[\"[\xE2\x80\xA6"
+                                     "3: foo]\"]}\n[full text: 0123]")));
+    CHECK(
+        paucis__form_is_ours(text_of("[12:00] up\n[Output: [\xE2\x80\xA6"
+                                     "3: foo]\n[12:09] down\n")));
+    CHECK(!paucis__form_is_ours(text_of("{\"a\":[\"[\xE2\x80\xA6]\"]}\n")));
+}
+
 /* A line is known by its words: not by blanks around it, nor by the number a tool put in front. */
 static void lines_are_the_same(void) {
     static const char *const lines[] = {
@@ -642,7 +659,7 @@ static void forms(void) {
 int main(void) {
     return TEST_RUN(CASE(rent_is_a_plain_scan), CASE(rent_is_far_from_overflow),
                     CASE(sums_are_sums), CASE(items_are_matched), CASE(items_that_look_like_code),
-                    CASE(items_are_a_set), CASE(results_are_taken_apart), CASE(lines_are_the_same),
-                    CASE(tools_by_shape), CASE(subjects), CASE(never_cut), CASE(prices),
-                    CASE(models), CASE(forms));
+                    CASE(items_are_a_set), CASE(results_are_taken_apart), CASE(gaps_are_ours),
+                    CASE(lines_are_the_same), CASE(tools_by_shape), CASE(subjects), CASE(never_cut),
+                    CASE(prices), CASE(models), CASE(forms));
 }
