@@ -95,6 +95,9 @@ static const char *const sql[STATEMENTS] = {
 struct lite {
     sqlite3 *db;
     sqlite3_stmt *st[STATEMENTS];
+    sqlite3 *side; /* for lite_gone, which must not wait for those who write; opened when needed */
+    sqlite3_stmt *gone;
+    pthread_mutex_t side_lock; /* of these two */
 };
 
 /* ---- small tools; the lock is held ---------------------------------------------------------- */
@@ -231,6 +234,7 @@ static bool lite_open(struct store *s, const char *rest, const struct store_opts
     struct lite *l = calloc(1, sizeof *l);
     s->state = l;
     if (!l) return store_fail(s, "out of memory"), false;
+    pthread_mutex_init(&l->side_lock, NULL);
     bool named = *rest ? (size_t)snprintf(path, sizeof path, "%s", rest) < sizeof path
                        : default_path(path, sizeof path);
     errno = 0;
@@ -250,6 +254,9 @@ static void lite_close(struct store *s) {
     struct lite *l = lite(s);
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(l->st[i]);
     sqlite3_close(l->db);
+    sqlite3_finalize(l->gone);
+    sqlite3_close(l->side);
+    pthread_mutex_destroy(&l->side_lock);
     free(l);
 }
 
@@ -581,16 +588,29 @@ static enum store_err lite_sums(struct store *s, struct store_sums *out) {
 static const char more_gone[] = "INSERT INTO note VALUES('" GONE
                                 "','',1,0,x'') ON CONFLICT(key) DO UPDATE SET version=version+1";
 
+static bool open_side(struct lite *l) {
+    if (l->gone) return true;
+    sqlite3_close(l->side);
+    l->side = NULL;
+    return !sqlite3_open_v2(sqlite3_db_filename(l->db, "main"), &l->side,
+                            SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) &&
+           !sqlite3_prepare_v3(l->side, sql[NOTE_GET], -1, SQLITE_PREPARE_PERSISTENT, &l->gone,
+                               NULL);
+}
+
 static uint64_t lite_gone(struct store *s, uint64_t last) {
-    if (pthread_mutex_trylock(&s->lock)) return last;
-    sqlite3_stmt *st = begin(s, NOTE_GET);
-    bind_text(st, 1, GONE);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        last = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
-    sqlite3_reset(st);
-    pthread_mutex_unlock(&s->lock);
-    return last;
+    struct lite *l = lite(s);
+    uint64_t now = last + 1; /* who cannot be told must ask for everything */
+    pthread_mutex_lock(&l->side_lock);
+    if (open_side(l)) {
+        bind_text(l->gone, 1, GONE);
+        int rc = sqlite3_step(l->gone);
+        if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+            now = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(l->gone, 0) : 0;
+        sqlite3_reset(l->gone);
+    }
+    pthread_mutex_unlock(&l->side_lock);
+    return now;
 }
 
 /* One statement of several steps, each with the conversation as its only parameter. */

@@ -169,7 +169,7 @@ enum store_err store_purge(struct store *s, const char *conv, uint64_t *count);
 /* Keeps to the limits now. */
 enum store_err store_evict(struct store *s);
 /* A number that is another one when texts that were used within the hour have gone, by whoever's
- * hand. Where asking costs too much (Redis, or somebody is writing just now) it is `last`. */
+ * hand; and when that cannot be found out. Where asking costs too much (Redis) it is `last`. */
 uint64_t store_gone(struct store *s, uint64_t last);
 
 /* ---- crypt.c -------------------------------------------------------------------------------- */

@@ -186,7 +186,13 @@ static void sees_what_has_gone(void) {
         CHECK_EQ(undo_restore(store, a.out.data, a.out.len, &back, &which), STORE_OK);
         CHECK_BYTES(back.data, back.len, body.data, body.len);
         hand->max_bytes = i == 50 ? 1 : 1000000000;
-        if (i % 20 == 10) CHECK_EQ(i == 50 ? store_evict(hand) : store_purge(hand, "c", &count), 0);
+        if (i % 20 == 10) {
+            uint64_t before = store_gone(store, 0);
+            CHECK_EQ(i == 50 ? store_evict(hand) : store_purge(hand, "c", &count), 0);
+            pthread_mutex_lock(&store->lock); /* also while somebody writes */
+            CHECK(store_gone(store, before) != before);
+            pthread_mutex_unlock(&store->lock);
+        }
         buf_free(&body);
         buf_free(&back);
     }
