@@ -192,7 +192,7 @@ bool paucis__items_grow(struct item_set *s) {
         !VEC_ROOM(s->mem, s->hashes, size / 2 - count))
         return false;
     if (size > s->room) {
-        struct item_slot *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
+        uint64_t *slots = paucis__mem_resize(s->mem, NULL, 0, size * sizeof *slots);
         if (!slots) return false;
         paucis__mem_resize(s->mem, s->slots, s->room * sizeof *slots, 0);
         s->slots = slots;
@@ -201,7 +201,7 @@ bool paucis__items_grow(struct item_set *s) {
     s->size = size;
     memset(s->slots, 0, size * sizeof *s->slots);
     for (size_t i = 0; i < count; i++)
-        *item_slot(s, s->hashes.at[i]) = (struct item_slot){s->hashes.at[i], i + 1};
+        *item_slot(s, s->hashes.at[i]) = item_tag(s->hashes.at[i], i);
     return true;
 }
 

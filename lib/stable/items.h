@@ -62,17 +62,13 @@ bool paucis__item_is_code(const char *at, size_t len);
 /* A set of texts under their 64-bit hashes. Each has a place, counted in the order of coming, and a
  * number there that the user of the set may change. The hash is the same everywhere, since what is
  * kept depends on it; where it lies in the table is not, so that nobody can prepare long probes. */
-struct item_slot {
-    uint64_t hash;
-    uint64_t entry; /* its place plus 1; 0 = free */
-};
 struct item_set {
     struct mem *mem;
     VEC(uint64_t) hashes; /* by place; there is room for half as many as there are slots */
     VEC(uint32_t) values;
-    struct item_slot *slots;
-    size_t size; /* of them in use: a power of two, or 0 */
-    size_t room; /* for so many there is memory */
+    uint64_t *slots; /* 0 = free; else the upper half of a hash, and its place plus 1 */
+    size_t size;     /* of them in use: a power of two, or 0 */
+    size_t room;     /* for so many there is memory */
     uint64_t seed;
 };
 
@@ -93,17 +89,22 @@ static inline void item_fetch(const struct item_set *s, uint64_t hash) {
 #endif
 }
 
+static inline uint64_t item_tag(uint64_t hash, size_t place) {
+    return (hash >> 32 << 32) | (place + 1);
+}
+
 /* The slot that has it, or a free one where it would lie. There must be slots. */
-static inline struct item_slot *item_slot(const struct item_set *s, uint64_t hash) {
+static inline uint64_t *item_slot(const struct item_set *s, uint64_t hash) {
     for (size_t i = item_first_slot(s, hash);; i++) {
-        struct item_slot *slot = &s->slots[i & (s->size - 1)];
-        if (slot->hash == hash || !slot->entry) return slot;
+        uint64_t *slot = &s->slots[i & (s->size - 1)];
+        if (!*slot) return slot;
+        if ((*slot ^ hash) >> 32 == 0 && s->hashes.at[(uint32_t)*slot - 1] == hash) return slot;
     }
 }
 
 /* Its place; NO_ITEM if it is not there. */
 static inline uint32_t item_find(const struct item_set *s, uint64_t hash) {
-    return s->size ? (uint32_t)(item_slot(s, hash)->entry - 1) : NO_ITEM;
+    return s->size ? (uint32_t)*item_slot(s, hash) - 1 : NO_ITEM;
 }
 
 bool paucis__items_grow(struct item_set *s);
@@ -112,9 +113,9 @@ bool paucis__items_grow(struct item_set *s);
 static inline uint32_t item_add(struct item_set *s, uint64_t hash) {
     size_t count = s->values.count;
     if (2 * (count + 1) > s->size && !paucis__items_grow(s)) return NO_ITEM;
-    struct item_slot *slot = item_slot(s, hash);
-    if (slot->entry) return (uint32_t)(slot->entry - 1);
-    *slot = (struct item_slot){hash, count + 1};
+    uint64_t *slot = item_slot(s, hash);
+    if (*slot) return (uint32_t)*slot - 1;
+    *slot = item_tag(hash, count);
     s->hashes.at[s->hashes.count++] = hash;
     s->values.at[s->values.count++] = 0;
     return (uint32_t)count;
