@@ -20,8 +20,13 @@ TASK = "Read the files, one after the other, please."
 def install():
     if not os.path.isdir(BIN) and LONG and shutil.which("npm"):
         os.makedirs(AGENTS, exist_ok=True)
+        with open(os.path.join(AGENTS, "package.json"), "w") as f:  # or npm takes the folder above
+            f.write('{"private": true}')
         subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", "@openai/codex",
                         "@anthropic-ai/claude-code"], cwd=AGENTS, capture_output=True, timeout=600)
+        claude = os.path.join(AGENTS, "node_modules", "@anthropic-ai", "claude-code")
+        if os.path.exists(os.path.join(claude, "install.cjs")):  # newer npm runs no scripts by itself
+            subprocess.run(["node", "install.cjs"], cwd=claude, capture_output=True, timeout=600)
     return os.path.isdir(BIN)
 
 
