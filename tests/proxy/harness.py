@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -196,6 +197,15 @@ def long_text(n, kb=6):
     """What a tool might print: different each time, long enough to be shortened when it is old."""
     lines = [f"{n}: line {i} of some output, value {(n * 7919 + i * 104729) % 100003}" for i in range(kb * 20)]
     return "\n".join(lines)
+
+
+def rows(serve, sql):
+    """What a query over the record's file gives."""
+    db = sqlite3.connect(serve.record)
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
 
 
 def chat_body(turns, stream=False, name="task"):

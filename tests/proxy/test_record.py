@@ -5,19 +5,11 @@ import sqlite3
 import subprocess
 import threading
 
-from harness import PAUCIS, Serve, Upstream, chat_body, long_text, post, run_tests, until
+from harness import PAUCIS, Serve, Upstream, chat_body, long_text, post, rows, run_tests, until
 
 up = Upstream(check=True)
 p = up.provider
 p.caching = False  # these strategies are not made for a cache, and would be stopped
-
-
-def rows(serve, sql):
-    db = sqlite3.connect(serve.record)
-    try:
-        return db.execute(sql).fetchall()
-    finally:
-        db.close()
 
 
 def convs(serve):

@@ -5,7 +5,8 @@ import sqlite3
 import subprocess
 import threading
 
-from harness import (PAUCIS, Serve, Upstream, ask, chat_body, long_text, post, run_tests, until)
+from harness import (PAUCIS, Serve, Upstream, ask, chat_body, long_text, post, rows, run_tests,
+                     until)
 
 up = Upstream(check=True)
 p = up.provider
@@ -18,14 +19,6 @@ def sent():
 def bodies(turns):
     """The requests of one conversation, as a client would send them one after the other."""
     return [chat_body(i) for i in range(turns + 1)]
-
-
-def rows(serve, sql):
-    db = sqlite3.connect(serve.record)
-    try:
-        return db.execute(sql).fetchall()
-    finally:
-        db.close()
 
 
 def test_saves_and_says_so():

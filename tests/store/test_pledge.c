@@ -55,6 +55,13 @@ struct side { /* one that remembers, and one that does not */
     struct buf out;
 };
 
+static void side_free(struct side *s) {
+    pledge_free(&s->pledge);
+    known_free(s->pledge.known);
+    buf_free(&s->out);
+    paucis_ctx_free(s->ctx);
+}
+
 static void request(struct side *s, const char *conv, const struct buf *body, bool remembers) {
     paucis_opts o;
     const char *out;
@@ -121,13 +128,8 @@ static void as_without_memory(void) {
         buf_free(&back);
     }
     CHECK(skipped > 5 && a.out.len < 400000);
-    pledge_free(&a.pledge);
-    pledge_free(&b.pledge);
-    known_free(a.pledge.known);
-    buf_free(&a.out);
-    buf_free(&b.out);
-    paucis_ctx_free(a.ctx);
-    paucis_ctx_free(b.ctx);
+    side_free(&a);
+    side_free(&b);
     store_close(store);
     store_close(other);
 }
@@ -156,10 +158,7 @@ static void little_is_new(void) {
         }
         buf_free(&body);
     }
-    pledge_free(&a.pledge);
-    known_free(a.pledge.known);
-    buf_free(&a.out);
-    paucis_ctx_free(a.ctx);
+    side_free(&a);
     store_close(store);
 }
 
@@ -196,13 +195,8 @@ static void sees_what_has_gone(void) {
         buf_free(&body);
         buf_free(&back);
     }
-    pledge_free(&a.pledge);
-    pledge_free(&b.pledge);
-    known_free(a.pledge.known);
-    buf_free(&a.out);
-    buf_free(&b.out);
-    paucis_ctx_free(a.ctx);
-    paucis_ctx_free(b.ctx);
+    side_free(&a);
+    side_free(&b);
     store_close(b.pledge.store);
     store_close(hand);
     store_close(store);
