@@ -80,8 +80,6 @@ PARTS = [
         change(JOINTS, "while (to < end && is_word(*to) && to - at <= MOST_NAME) to++;", "")]),
     Row("places", "`README.md:64:` is a name", [
         change(JOINTS, "if (is_place(at, to)) return false;", "")]),
-    Row("times", "times of day are names in short forms", [
-        change(NOVELTY, " || paucis__is_time(&item)", "")]),
     Row("heads", "heads of agents have worth", [
         change(NOVELTY, "if (joint.worth != JOINT_NOTHING) {", "{")]),
     Row("gaps", "every gap is made", [
@@ -144,9 +142,6 @@ TRIED = [
         number(NOVELTY, "GAP_SLACK", "8", "16")]),
     Row("names-120", "names up to 120 bytes, not 160", [number(JOINTS, "MOST_NAME", "160", "120")]),
     Row("names-400", "names up to 400 bytes", [number(JOINTS, "MOST_NAME", "160", "400")]),
-    Row("no-times", "times of day never listed, also when capped", [
-        change(NOVELTY, "if (!s->list_all && ((item.len + 1) * SCALE > worth ||",
-               "if (paucis__is_time(&item) || !s->list_all && ((item.len + 1) * SCALE > worth ||")]),
     Row("unit", "JSON taken apart from 120 bytes, not 500", [number(NOVELTY, "UNIT", "500", "120")]),
     Row("written", "160 bytes of what a call wrote, not 3 KB", [
         number(BIRTH, "WRITTEN_HEAD", "3072", "160")]),

@@ -136,7 +136,7 @@ static paucis_err weigh_names(struct novelty *n, struct piece *p, size_t skip,
         p->worth += worth;
         if (item.at < listed || !paucis__whole_name(text, text + r->text.len, &item)) continue;
         listed = item.at + item.len;
-        if (!s->list_all && ((item.len + 1) * SCALE > worth || paucis__is_time(&item))) continue;
+        if (!s->list_all && (item.len + 1) * SCALE > worth) continue;
         n->names.at[n->names.count++] = item;
         p->nnames++;
         p->listed += (uint32_t)item.len + 1;

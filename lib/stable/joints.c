@@ -76,10 +76,6 @@ bool paucis__whole_name(const char *from, const char *end, struct item *i) {
     return true;
 }
 
-bool paucis__is_time(const struct item *i) {
-    return is_digit(*i->at) && memchr(i->at, ':', i->len);
-}
-
 /* ---- failures ------------------------------------------------------------------------------ */
 
 /* The first letters of the words below. */

@@ -56,7 +56,4 @@ bool paucis__tells_failure(struct span line);
  * end. */
 bool paucis__whole_name(const char *from, const char *end, struct item *i);
 
-/* "2026-01-30T20:40:56Z" and the like. */
-bool paucis__is_time(const struct item *i);
-
 #endif
