@@ -16,7 +16,7 @@ const char *store_err_text(enum store_err err) {
     static const char *const texts[] = {
         [STORE_OK] = "found",
         [STORE_ABSENT] = "not in the store",
-        [STORE_EVICTED] = "was in the store and has been evicted",
+        [STORE_EVICTED] = "evicted from the store",
         [STORE_DAMAGED] = "damaged in the store",
         [STORE_AMBIGUOUS] = "several texts have this handle; give more digits of the hash",
         [STORE_CONFLICT] = "something else stands there already",

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "..", "tools")]
 from provider import Provider  # noqa: E402
 
 PAUCIS = os.environ.get("PAUCIS", "")

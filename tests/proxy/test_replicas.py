@@ -17,6 +17,7 @@ import threading
 import time
 
 from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, post, processes, run_tests, until
+from servers import Redis, free_port, make_cluster
 
 if not shutil.which("redis-server") or \
         subprocess.run([PAUCIS, "compact", "--store", "redis://127.0.0.1:1?timeout=50"], input=b"{}",
@@ -28,48 +29,13 @@ SESSIONS, TURNS, THREADS = (200, 60, 32) if LONG else (6, 14, 6)
 HANDLE = re.compile(rb"full text: ([0-9a-f]{16})")
 
 
-def free_port():
-    while True:
-        port = random.randrange(20000, 50000)
-        try:
-            for p in (port, port + 10000):
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", p))
-            return port
-        except OSError:
-            continue
-
-
-class Redis:
-    def __init__(self, *options):
-        self.port, self.dir, self.options = free_port(), folder("redis"), options
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.dir, "--appendonly", "yes",
-             "--save", "", *self.options], stdout=subprocess.DEVNULL)
-        processes.append(self.process)
-        assert until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-
 def servers():
     """(servers, URL)"""
     if not LONG:
-        one = Redis()
+        one = Redis(folder("redis"))
         return [one], f"redis://127.0.0.1:{one.port}"
-    nodes = [Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "1500") for _ in range(6)]
-    names = [f"127.0.0.1:{n.port}" for n in nodes]
-    subprocess.run(["redis-cli", "--cluster", "create", *names, "--cluster-replicas", "1", "--cluster-yes"],
-                   stdout=subprocess.DEVNULL, check=True)
-    ok = lambda n: "cluster_state:ok" in subprocess.run(["redis-cli", "-p", str(n.port), "cluster", "info"],
-                                                        capture_output=True, text=True).stdout
-    assert until(lambda: all(map(ok, nodes)), 60)
-    return nodes, "redis://" + ",".join(names) + "?wait=1"
+    nodes = make_cluster(folder("redis"))
+    return nodes, "redis://" + ",".join(f"127.0.0.1:{n.port}" for n in nodes) + "?wait=1"
 
 
 def body(session, turns):
@@ -102,7 +68,8 @@ class Balancer:
         assert until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
 
     def ask(self, data):
-        ports = [self.port] if self.port else random.sample(self.ports, len(self.ports))
+        """As the official clients do it: an answer that breaks off (its replica was killed) is asked for again."""
+        ports = [self.port] * 3 if self.port else random.sample(self.ports, len(self.ports))
         for port in ports:
             try:
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=90)
@@ -111,7 +78,7 @@ class Balancer:
                 r = c.getresponse()
                 r.read()
                 return r.status, r.getheader("x-paucis")
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 continue
             finally:
                 c.close()
@@ -154,7 +121,7 @@ def test_replicas():
     time.sleep(5 if LONG else 0.5)
     replicas[1].kill()
     if LONG:
-        nodes[0].kill()
+        nodes[0].stop(signal.SIGKILL)
     time.sleep(5 if LONG else 0.5)
     replicas[1] = Serve(up, "-q", "--store", url, decide=(), listen=f"127.0.0.1:{ports[1]}", record=replicas[1].record)
     if LONG:
@@ -172,7 +139,7 @@ def test_replicas():
     shares = [cached_share(u.provider.bill) for u in (up, alone)]
     print("     from the provider's cache: %.2f %% of the prompt tokens behind three replicas (%d requests), %.2f %% behind "
           "one (%d)" % (100 * shares[0], up.provider.bill["requests"], 100 * shares[1], alone.provider.bill["requests"]))
-    assert shares[1] > 0.5 and abs(shares[0] - shares[1]) < 0.01, shares
+    assert shares[1] > 0.5 and shares[0] > shares[1] - 0.01, shares  # what was asked for twice is found whole
     last = [next(iter(ours[(f"task {n}", 2 + 2 * TURNS)])) for n in range(0, SESSIONS, max(1, SESSIONS // 10))]
     for n, data in zip(range(0, SESSIONS, max(1, SESSIONS // 10)), last):
         assert HANDLE.search(data)
@@ -215,7 +182,7 @@ class Pair:
     """Two replicas with a Redis, and what they have noted."""
 
     def __init__(self):
-        self.up, self.redis = Upstream(check=True), Redis()
+        self.up, self.redis = Upstream(check=True), Redis(folder("redis"))
         self.far = Far(self.redis.port)
         self.url = f"redis://127.0.0.1:{self.far.port}"
         self.at = [Serve(self.up, "-q", "--store", self.url, decide=("-l", "deep")) for _ in range(2)]
@@ -244,7 +211,7 @@ class Pair:
     def stop(self):
         for r in self.at:
             r.stop()
-        self.redis.kill()
+        self.redis.stop(signal.SIGKILL)
 
 
 def test_off_reaches_every_replica():

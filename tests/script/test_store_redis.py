@@ -3,82 +3,23 @@
 masters and three replicas while slots move and a master dies. Everything that was shortened comes back,
 and a server that cannot be reached means that nothing is cut.
 """
-import ctypes
 import json
 import os
 import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/tools")
+from servers import Redis, make_cluster
 from support import PAUCIS, SANITIZED, expect, finish, paucis, skip
 
 WORK = tempfile.TemporaryDirectory()
 HANDLE = re.compile(rb"full text: ([0-9a-f]{16})")
-RNG = random.Random()
-TAKEN = set()
-
-
-def free_ports(count):
-    """Ports that are free, as are those 10000 above, which a cluster's nodes use among themselves."""
-    found = []
-    while len(found) < count:
-        port = RNG.randrange(20000, 50000)
-        try:
-            for p in (port, port + 10000):
-                if p in TAKEN:
-                    raise OSError
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", p))
-            TAKEN.update((port, port + 10000))
-            found.append(port)
-        except OSError:
-            pass
-    return found
-
-
-def end_with_us():
-    """A server must not outlive a test that was killed."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-class Server:
-    """A redis-server that writes every command to disk, so that a restart loses nothing."""
-
-    def __init__(self, port, *options):
-        self.port, self.options, self.job = port, options, None
-        self.folder = f"{WORK.name}/{port}"
-        os.makedirs(self.folder)
-        self.start()
-
-    def start(self):
-        self.job = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
-             "--appendonly", "yes", "--save", "", *self.options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=end_with_us)
-        for _ in range(200):
-            with socket.socket() as s:
-                if s.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise RuntimeError("redis-server does not start")
-
-    def stop(self, how=signal.SIGTERM):
-        if self.job:
-            self.job.send_signal(how)
-            self.job.wait()
-        self.job = None
-
-    def cli(self, *words):
-        return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True,
-                              timeout=60, check=False).stdout
 
 
 def session(seed, turns=24):
@@ -113,10 +54,9 @@ def check_interface(url):
 
 
 def check_single():
-    port, = free_ports(1)
-    server = Server(port, "--requirepass", "p@ss:word/")
-    url = f"redis://:p%40ss%3aword%2f@127.0.0.1:{port}"
-    bare = f"redis://127.0.0.1:{port}/3"
+    server = Redis(f"{WORK.name}/one", "--requirepass", "p@ss:word/")
+    url = f"redis://:p%40ss%3aword%2f@127.0.0.1:{server.port}"
+    bare = f"redis://127.0.0.1:{server.port}/3"
     body = session(1)
     code, out, err = paucis("compact", "--store", bare, stdin=body)
     expect(code == 6 and out == body and b"uthentication" in err, "without the password:", code, err)
@@ -150,23 +90,6 @@ def check_single():
     server.stop()
 
 
-def make_cluster():
-    ports = free_ports(6)
-    servers = [Server(p, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-                      "--cluster-node-timeout", "1500") for p in ports]
-    made = subprocess.run(["redis-cli", "--cluster", "create", *[f"127.0.0.1:{p}" for p in ports],
-                           "--cluster-replicas", "1", "--cluster-yes"], capture_output=True, text=True,
-                          timeout=120, check=False)
-    if not expect("All 16384 slots covered" in made.stdout, "no cluster:", made.stdout[-300:]):
-        return servers
-    for _ in range(100):
-        if all("cluster_state:ok" in s.cli("cluster", "info") for s in servers) and all(
-                "master_link_status:up" in s.cli("info", "replication") for s in servers[3:]):
-            break
-        time.sleep(0.1)
-    return servers
-
-
 def move_slots(servers):
     """Slots go from the first master to the second and back."""
     ids = [s.cli("cluster", "myid").strip() for s in servers[:2]]
@@ -177,7 +100,7 @@ def move_slots(servers):
 
 
 def check_cluster():
-    servers = make_cluster()
+    servers = make_cluster(f"{WORK.name}/cluster")
     try:
         url = f"redis://127.0.0.1:{servers[2].port},127.0.0.1:{servers[0].port}/?wait=1"
         check_interface(url)
@@ -202,7 +125,7 @@ def check_cluster():
         during = []
         for i in range(4):
             body = session(300 + i)
-            code, out, err = paucis("compact", "-l", "deep", "--store", url, stdin=body)
+            code, out, err = paucis("compact", "-l", "deep", "--store", url + "&timeout=1000", stdin=body)
             expect(code in (0, 6), "fail-over: exit", code, err)
             if code == 0:
                 during.append((body, out))
