@@ -47,10 +47,21 @@ struct link {
     } seeds[SEEDS];
     size_t nseeds, seed;
     bool cluster, stale; /* stale: the map is to be read again */
+    bool loading;        /* the one that was last asked for it is still reading its own data */
     uint8_t slot[SLOTS]; /* node */
     char user[128], password[256];
     long db, wait, timeout_ms;
 };
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void pause_a_little(void) {
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
+}
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
@@ -184,6 +195,7 @@ static void read_range(struct link *l, const struct node *asked, const redisRepl
 
 /* Asks one node; false: it could not be asked. */
 static bool read_map_from(struct link *l, struct node *n, char *why, size_t cap) {
+    l->loading = false;
     if (!reach(l, n, why, cap)) return false;
     redisReply *r = redisCommand(n->redis, "CLUSTER SLOTS");
     if (!r) {
@@ -191,7 +203,8 @@ static bool read_map_from(struct link *l, struct node *n, char *why, size_t cap)
         drop(n);
         return false;
     }
-    bool denied = is_error(r, "NOAUTH") || is_error(r, "LOADING") || is_error(r, "MASTERDOWN");
+    l->loading = is_error(r, "LOADING") || is_error(r, "MASTERDOWN");
+    bool denied = l->loading || is_error(r, "NOAUTH");
     if (denied) say(why, cap, n, r->str);
     l->cluster = r->type == REDIS_REPLY_ARRAY;
     if (!l->cluster) memset(l->slot, (int)(n - l->nodes), sizeof l->slot);
@@ -330,12 +343,6 @@ static size_t round_of(struct link *l, struct call *calls, size_t n, const bool 
     return left;
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool run_some(struct link *l, struct call *calls, size_t n, char *why, size_t cap) {
     int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
     bool fixed[AT_ONCE];
@@ -350,7 +357,7 @@ static bool run_some(struct link *l, struct call *calls, size_t n, char *why, si
         if (worst == REFUSED || now_ms() > end) return false;
         if (worst != LATER && round < EAGER) continue;
         l->stale = true;
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
+        pause_a_little();
     }
 }
 
@@ -454,11 +461,21 @@ static bool read_url(struct link *l, const char *rest) {
     return read_seeds(l, at ? at + 1 : rest, hosts_end);
 }
 
+/* A server that was started just now reads its data first. */
+static bool read_first_map(struct link *l, char *why, size_t cap) {
+    int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
+    while (!read_map(l, why, cap)) {
+        if (!l->loading || now_ms() > end) return false;
+        pause_a_little();
+    }
+    return true;
+}
+
 bool link_open(struct link **out, const char *rest, char *why, size_t cap) {
     struct link *l = calloc(1, sizeof *l);
     *out = l;
     if (!l) return snprintf(why, cap, "out of memory"), false;
-    if (read_url(l, rest) && read_map(l, why, cap)) return true;
+    if (read_url(l, rest) && read_first_map(l, why, cap)) return true;
     if (!l->nseeds) snprintf(why, cap, "not redis://[USER:PASSWORD@]HOST[:PORT],...[/DB]");
     link_close(l);
     *out = NULL;

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/tools")
 from servers import Redis, make_cluster
@@ -53,6 +54,18 @@ def check_interface(url):
     expect(done.returncode == 0, url, done.stdout[-600:].decode())
 
 
+def restart_slowly(server):
+    """A server with many keys answers LOADING for some seconds."""
+    auth = ("-a", "p@ss:word/")
+    server.cli(*auth, "EVAL", "for i=1,5000 do redis.call('set','other'..i,'x') end", "0")
+    server.cli(*auth, "BGREWRITEAOF")
+    while "aof_rewrite_in_progress:1" in server.cli(*auth, "INFO", "persistence"):
+        time.sleep(0.05)
+    server.stop()
+    server.start("--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024")
+    expect("LOADING" in server.cli(*auth, "GET", "x"), "the server was too fast for this test")
+
+
 def check_single():
     server = Redis(f"{WORK.name}/one", "--requirepass", "p@ss:word/")
     url = f"redis://:p%40ss%3aword%2f@127.0.0.1:{server.port}"
@@ -83,6 +96,8 @@ def check_single():
     expect(paucis("restore", "--store", url + "?timeout=100", stdin=out)[0] == 6, "restore, server down")
     server.start()
     restored(url, body, out, "after a restart")
+    restart_slowly(server)
+    restored(url, body, out, "while the server reads its data")
     code, text, err = paucis("store", "purge", "--store", url, "--conversation",
                              stats["by_conversation"][0]["id"])
     expect(code == 0, "purge:", code, err)

@@ -44,11 +44,11 @@ class Redis:
         os.makedirs(folder, exist_ok=True)
         self.start()
 
-    def start(self):
+    def start(self, *more):
         with open(f"{self.folder}/log", "ab") as log:
             self.job = subprocess.Popen(
                 ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
-                 "--appendonly", "yes", "--appendfsync", "always", "--save", "", *self.options],
+                 "--appendonly", "yes", "--appendfsync", "always", "--save", "", *self.options, *more],
                 stdout=log, stderr=log, preexec_fn=end_with_us)
         deadline = time.time() + 60
         while time.time() < deadline and self.job.poll() is None:
