@@ -174,7 +174,7 @@ static void calibration_line(struct buf *b, const struct results *r) {
 
 void report_table(struct buf *b, const struct results *r, bool more) {
     if (!r->nrows) {
-        buf_fmt(b, "No session to replay: %zu left out as too short (--min-messages).\n",
+        buf_fmt(b, "No session to replay: %" PRIu64 " left out as too short (--min-messages).\n",
                 r->too_short);
         return;
     }
