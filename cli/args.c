@@ -20,6 +20,7 @@ const struct command commands[CMD_COUNT] = {
 
 #define ON(command) (1u << CMD_##command)
 #define ON_ALL (~0u)
+#define ON_TEXT (~(ON_PROXY | ON_MCP)) /* they print something and end */
 #ifdef PAUCIS_SERVE
 #define ON_PROXY (ON(serve) | ON(run))
 #define ON_OFF ON(off)
@@ -29,10 +30,12 @@ const struct command commands[CMD_COUNT] = {
 #endif
 #ifdef PAUCIS_STORE
 #define ON_STORE (ON(restore) | ON(recall) | ON(store) | ON(mcp))
+#define ON_MCP ON(mcp)
 #define ON_RESTORE ON(restore)
 #define ON_STORE_LIST ON(store)
 #else
 #define ON_STORE 0u
+#define ON_MCP 0u
 #define ON_RESTORE 0u
 #define ON_STORE_LIST 0u
 #endif

@@ -168,6 +168,11 @@ struct settings {
 
 /* False: reported, exit 2. Bad names and values are found here, before any input is read. */
 bool settings_read(struct settings *s, const struct args *a);
+/* Every name of a comma-joined list; *budget is set if compact_to_budget is one of them. False:
+ * reported. */
+bool known_strategies(const char *list, bool *budget);
+/* Does the library take them? False: reported. */
+bool options_fit(const paucis_opts *opts);
 /* A price row by its name, or FILE or FILE:NAME, which is read into *read. False: reported. */
 bool price_find(const char *text, const paucis_price **named, paucis_price *read);
 void settings_free(struct settings *s);

@@ -333,6 +333,10 @@ int cmd_count(const struct args *a) {
     int code = EXIT_USAGE;
     if (w.ids && !w.text) return usage_error("--ids needs --text");
     bool ready = settings_read(&s, a) && args_file(a, &file);
+    if (ready && w.ids && !s.opts.tokenizer) {
+        usage_error("--ids needs a --tokenizer: an estimate has no token ids");
+        ready = false;
+    }
     if (ready && w.lines && !w.text) paucis_memo_new(&memo, MEMO_ENTRIES, NULL);
     s.opts.memo = memo; /* without one it only takes longer */
     w.opts = &s.opts;

@@ -60,7 +60,7 @@ int keep_open_with(const struct keep_flags *f, bool must_exist, struct store **o
     bool ok = store_open(out, &o, why);
     if (!ok) complain("cannot open the store '%s': %s", f->url, why);
     memset(key, 0, sizeof key);
-    return ok ? EXIT_DONE : EXIT_STORE;
+    return ok ? EXIT_DONE : store_known(f->url) ? EXIT_STORE : EXIT_USAGE;
 }
 
 int keep_open(const struct args *a, bool only_asked, bool must_exist, struct store **out) {

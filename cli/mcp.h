@@ -8,8 +8,8 @@
 /* Appends the answer, without a newline; nothing for a notification. */
 void mcp_answer(struct store *s, const char *message, size_t n, struct buf *out);
 
-/* Serves until it is stopped; an exit code. */
-int mcp_http(struct store *s, const char *address);
+/* Serves at ADDRESS:PORT until it is stopped; an exit code. */
+int mcp_http(struct store *s, const char *text);
 #endif
 
 #endif

@@ -7,14 +7,12 @@
 #include "mcp.h"
 
 #if defined PAUCIS_STORE && defined PAUCIS_MCP_HTTP
-#include <arpa/inet.h>
+#include "door.h"
+
 #include <microhttpd.h>
-#include <netdb.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_BODY = 1000000, IDLE_S = 60, TOO_LARGE = 413 }; /* its name differs by version */
 
@@ -26,32 +24,16 @@ struct server {
 
 /* ---- who may ask --------------------------------------------------------------------------- */
 
-/* "localhost:8000", "[::1]", "127.0.0.1:1" */
-static bool is_here(const char *host) {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t n = strlen(names[i]);
-        if (strncmp(host, names[i], n) == 0 && (host[n] == '\0' || host[n] == ':')) return true;
-    }
-    return false;
-}
-
-static bool same_text(const char *a, const char *b) {
-    size_t n = strlen(a), m = strlen(b);
-    unsigned char differ = n != m;
-    for (size_t i = 0; i < n; i++) differ |= (unsigned char)(a[i] ^ b[m ? i % m : 0]);
-    return !differ;
-}
-
 static unsigned refusal(const struct server *s, struct MHD_Connection *c, const char *url,
                         const char *method) {
     const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
     const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
     const char *auth = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
     const char *at = origin ? strstr(origin, "://") : NULL;
-    if (origin && (!at || !is_here(at + 3))) return MHD_HTTP_FORBIDDEN;
-    if (s->loopback && (!host || !is_here(host))) return MHD_HTTP_FORBIDDEN;
-    if (s->token && (!auth || strncmp(auth, "Bearer ", 7) != 0 || !same_text(auth + 7, s->token)))
+    if (origin && (!at || !host_is_here(at + 3))) return MHD_HTTP_FORBIDDEN;
+    if (s->loopback && (!host || !host_is_here(host))) return MHD_HTTP_FORBIDDEN;
+    if (s->token && (!auth || strncmp(auth, "Bearer ", 7) != 0 ||
+                     !same_secret(auth + 7, strlen(auth + 7), s->token)))
         return MHD_HTTP_UNAUTHORIZED;
     if (strcmp(url, "/mcp") != 0) return MHD_HTTP_NOT_FOUND;
     return strcmp(method, "POST") != 0 ? MHD_HTTP_METHOD_NOT_ALLOWED : 0;
@@ -113,29 +95,9 @@ static void on_end(void *ud, struct MHD_Connection *c, void **state,
 
 /* ---- the server ---------------------------------------------------------------------------- */
 
-/* HOST:PORT, [HOST]:PORT or PORT, which is on this machine only. */
-static struct addrinfo *find_address(const char *text, char *host, size_t cap) {
-    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    if (n > 1 && text[0] == '[' && text[n - 1] == ']') text++, n -= 2;
-    if (n >= cap) return NULL;
-    memcpy(host, text, n);
-    host[n] = '\0';
-    if (n == 0) snprintf(host, cap, "127.0.0.1");
-    return getaddrinfo(host, port, &hints, &found) == 0 ? found : NULL;
-}
-
-static bool is_loopback(const struct sockaddr *a) {
-    if (a->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == 127;
-    return a->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
-}
-
-static int serve(struct server *s, const struct addrinfo *at, const char *host) {
+static int serve(struct server *s, const struct address *at, const char *text) {
     unsigned mode = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO |
-                    (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
+                    (at->at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
     sigset_t stops;
     int got;
     sigemptyset(&stops);
@@ -143,34 +105,31 @@ static int serve(struct server *s, const struct addrinfo *at, const char *host) 
     sigaddset(&stops, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &stops, NULL); /* before the thread, which then has it too */
     struct MHD_Daemon *d =
-        MHD_start_daemon(mode, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, at->ai_addr,
+        MHD_start_daemon(mode, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &at->at,
                          MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
                          (unsigned)IDLE_S, MHD_OPTION_END);
     const union MHD_DaemonInfo *info = d ? MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!info) {
-        complain("cannot listen on '%s'", host);
+        complain("cannot listen on '%s'", text);
         if (d) MHD_stop_daemon(d);
         return EXIT_USAGE;
     }
-    complain("serving http://%s:%u/mcp", host, (unsigned)info->port);
+    const char *colon = strrchr(text, ':');
+    bool named = colon && colon > text;
+    complain("serving http://%.*s:%u/mcp", named ? (int)(colon - text) : 9,
+             named ? text : "127.0.0.1", (unsigned)info->port);
     sigwait(&stops, &got);
     MHD_stop_daemon(d);
     return EXIT_DONE;
 }
 
-int mcp_http(struct store *s, const char *address) {
-    char host[256];
+int mcp_http(struct store *s, const char *text) {
+    struct address at;
     const char *token = getenv("PAUCIS_MCP_TOKEN");
     struct server server = {.store = s, .token = token && *token ? token : NULL};
-    struct addrinfo *at = find_address(address, host, sizeof host);
-    if (!at) return usage_error("'%s' is not an address to listen on", address);
-    server.loopback = is_loopback(at->ai_addr);
-    int code = EXIT_USAGE;
-    if (server.loopback || server.token)
-        code = serve(&server, at, host);
-    else
-        usage_error("anybody could reach '%s': set PAUCIS_MCP_TOKEN", host);
-    freeaddrinfo(at);
-    return code;
+    if (!address_read(&at, text)) return EXIT_USAGE;
+    server.loopback = at.loopback;
+    if (server.loopback || server.token) return serve(&server, &at, text);
+    return usage_error("anybody could reach '%s': set PAUCIS_MCP_TOKEN", text);
 }
 #endif

@@ -28,8 +28,7 @@ bool parse_count(const char *text, uint64_t *out) {
     return true;
 }
 
-/* Every name of a comma-joined list; *budget is set if compact_to_budget is one of them. */
-static bool known_strategies(const char *list, bool *budget) {
+bool known_strategies(const char *list, bool *budget) {
     for (const char *p = list;; p++) {
         char name[64];
         size_t n = strcspn(p, ",");
@@ -57,7 +56,7 @@ static paucis_err probe(paucis_ctx *ctx, const paucis_opts *opts, paucis_error *
 
 /* The library tests the values of options: let it, on a tiny body, before any input is read. If it
  * refuses, trying the options one by one tells which was meant. */
-static bool values_fit(const paucis_opts *opts) {
+bool options_fit(const paucis_opts *opts) {
     paucis_ctx *ctx = NULL;
     paucis_error e = {PAUCIS_OK, "", 0}, one;
     const paucis_kv *wrong = NULL;
@@ -175,7 +174,7 @@ bool settings_read(struct settings *s, const struct args *a) {
     s->budget_runs = budget;
     if (a->count[FLAG_PASS_THROUGH]) s->opts.flags |= PAUCIS_PASS_THROUGH;
     if (s->stats) s->opts.flags |= PAUCIS_WITH_TOKENS | PAUCIS_WITH_BREAKS;
-    if (!values_fit(&s->opts)) return false;
+    if (!options_fit(&s->opts)) return false;
     paucis_tokenizer *tokenizer = NULL;
     if (a->value[FLAG_TOKENIZER] && !tokenizer_find(a->value[FLAG_TOKENIZER], &tokenizer))
         return false;

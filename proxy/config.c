@@ -34,14 +34,17 @@ static char *line_to_flag(struct buf *words, const char *line, size_t n) {
     return words->failed ? NULL : words->data + from;
 }
 
-static bool read_file(struct config *c, const struct args *a, const char *path) {
+static bool read_file(struct config *c, const char *path) {
     struct buf text = {0};
-    char *argv[MAX_LINES + 2] = {(char *)"paucis", (char *)(uintptr_t)a->command->name};
+    /* Who looks at a proxy from outside reads the proxy's own file: all its flags are known. */
+    char *argv[MAX_LINES + 2] = {(char *)"paucis", (char *)"serve"};
     int argc = 2;
     bool ok = input_file(path, &text);
     /* Words must not move once argv points at them: each takes at most its line and four bytes. */
     ok = ok && buf_reserve(&c->file, text.len * 2 + 16 * MAX_LINES);
-    for (size_t pos = 0; ok && pos < text.len && argc < MAX_LINES + 2;) {
+    for (size_t pos = 0; ok && pos < text.len;) {
+        if (argc == MAX_LINES + 2) ok = false, complain("more than %d options", MAX_LINES);
+        if (!ok) break;
         const char *nl = memchr(text.data + pos, '\n', text.len - pos);
         size_t n = nl ? (size_t)(nl - text.data) - pos : text.len - pos;
         argv[argc] = line_to_flag(&c->file, text.data + pos, n);
@@ -126,6 +129,19 @@ bool options_are_stable(const paucis_opts *o) {
     return !o->strategies && (!o->policy || strcmp(o->policy, "stable") == 0);
 }
 
+/* A policy or strategies: the command line's, and only if it names neither those of the file. */
+static bool read_decider(struct config *c, struct source s) {
+    bool line = s.line->count[FLAG_POLICY] || s.line->count[FLAG_STRATEGY];
+    const struct args *from = line ? s.line : s.file;
+    c->opts.strategies = from->value[FLAG_STRATEGY];
+    c->opts.policy = from->value[FLAG_POLICY];
+    bool budget = false;
+    if (!c->opts.strategies) return true;
+    if (!c->opts.policy) return known_strategies(c->opts.strategies, &budget);
+    usage_error("--strategy and --policy exclude each other");
+    return false;
+}
+
 static bool read_options(struct config *c, struct source s) {
     paucis_opts_init(&c->opts, sizeof c->opts);
     size_t n = s.file->nkv + s.line->nkv;
@@ -137,18 +153,17 @@ static bool read_options(struct config *c, struct source s) {
         if (!known_word(WORDS_OPTION, "option", c->kv[i].key)) return false;
     c->opts.kv = c->kv;
     c->opts.nkv = n;
-    c->opts.strategies = text(s, FLAG_STRATEGY);
-    c->opts.policy = c->opts.strategies ? NULL : text(s, FLAG_POLICY);
+    if (!read_decider(c, s)) return false;
     c->opts.level = text(s, FLAG_LEVEL);
     c->level_given = c->opts.level;
     if (!c->level_given) c->opts.level = c->store.url ? LEVEL_WITH_STORE : LEVEL_WITHOUT;
-    if (c->opts.policy && !known_word(WORDS_POLICY, "policy", c->opts.policy)) return false;
-    if (!known_word(WORDS_LEVEL, "level", c->opts.level)) return false;
     const char *price = text(s, FLAG_PRICE), *budget = text(s, FLAG_BUDGET);
     if (price && !price_find(price, &c->opts.price, &c->price_read)) return false;
     if (options_are_stable(&c->opts)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
-    if (budget && strcmp(budget, "auto") == 0) return true;
-    return number(s, FLAG_BUDGET, c->opts.budget_tokens, PAUCIS_NO_BUDGET, &c->opts.budget_tokens);
+    bool given = budget && strcmp(budget, "auto") != 0;
+    uint64_t *to = &c->opts.budget_tokens;
+    if (given && !number(s, FLAG_BUDGET, *to, PAUCIS_NO_BUDGET, to)) return false;
+    return options_fit(&c->opts);
 }
 
 const char *config_store(const struct config *c) {
@@ -188,9 +203,9 @@ static bool read_numbers(struct config *c, struct source s) {
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!number(s, FLAG_MAX_BODY, 64 * 1000 * 1000, (uint64_t)1 << 32, &c->max_body) ||
-        !number(s, FLAG_JOBS, cores > 0 ? (uint64_t)cores : 1, 256, &workers))
+        !number(s, FLAG_JOBS, 0, 256, &workers))
         return false;
-    c->workers = workers ? (unsigned)workers : 1;
+    c->workers = workers ? (unsigned)workers : cores > 0 ? (unsigned)cores : 1;
     return seconds(s, FLAG_IDLE, 600, &c->idle) && seconds(s, FLAG_SLOW, 60, &c->slow) &&
            seconds(s, FLAG_DRAIN, 30, &c->drain);
 }
@@ -200,7 +215,7 @@ struct config *config_read(const struct args *a) {
     if (!c) return complain("out of memory"), NULL;
     const char *file = a->value[FLAG_CONFIG], *record;
     struct source s = {a, &c->from_file};
-    bool ok = !file || read_file(c, a, file);
+    bool ok = !file || read_file(c, file);
     if (ok) read_store(c, s);
     ok =
         ok && read_upstreams(c, text(s, FLAG_UPSTREAM)) && read_options(c, s) && read_numbers(c, s);

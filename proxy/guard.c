@@ -8,45 +8,23 @@
  *   - a WebSocket upgrade: 426, on which clients fall back to plain requests. */
 #include "guard.h"
 
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <stdio.h>
+#include "door.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static struct verdict no(int status, const char *why) {
     return (struct verdict){.status = status, .why = why};
 }
 
-bool guard_same(const char *a, size_t n, const char *b) {
-    size_t len = strlen(b);
-    unsigned char diff = n != len;
-    for (size_t i = 0; i < n && len > 0; i++) diff |= (unsigned char)(a[i] ^ b[i % len]);
-    return diff == 0;
-}
-
 static bool token_given(struct xfer *x, const char *token) {
     const char *h = headers_get(&x->in, "x-paucis-token");
-    if (h && guard_same(h, strlen(h), token)) return true;
+    if (h && same_secret(h, strlen(h), token)) return true;
     if (strncmp(x->uri, "/~", 2) != 0) return false;
     size_t n = strcspn(x->uri + 2, "/");
-    if (x->uri[2 + n] != '/' || !guard_same(x->uri + 2, n, token)) return false;
+    if (x->uri[2 + n] != '/' || !same_secret(x->uri + 2, n, token)) return false;
     memmove(x->uri, x->uri + 2 + n, strlen(x->uri + 2 + n) + 1);
     return true;
-}
-
-/* "localhost", "127.x.y.z" or "[::1]", with or without a port. */
-static bool host_is_here(const char *host) {
-    char name[64];
-    const char *end = *host == '[' ? strchr(host, ']') : NULL;
-    size_t n = end ? (size_t)(end + 1 - host) : strcspn(host, ":");
-    if (n >= sizeof name) return false;
-    memcpy(name, host, n);
-    name[n] = '\0';
-    struct in_addr v4;
-    if (strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0) return true;
-    return inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
 }
 
 /* Names of token characters only: "Transfer-Encoding :" is one header here and another there. */
@@ -97,26 +75,4 @@ struct verdict guard_request(struct xfer *x) {
     if (strcmp(x->method, "CONNECT") == 0 || strcmp(x->method, "TRACE") == 0)
         return no(405, "this method is not relayed");
     return v;
-}
-
-bool guard_address(const char *text, struct sockaddr_storage *to, socklen_t *len, bool *loopback) {
-    char host[128];
-    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    if (n > 1 && text[0] == '[' && text[n - 1] == ']') text++, n -= 2;
-    snprintf(host, sizeof host, "%.*s", (int)n, text);
-    struct addrinfo hints = {.ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found;
-    if (n >= sizeof host || getaddrinfo(n ? host : "127.0.0.1", port, &hints, &found) != 0) {
-        usage_error("'%s' is not ADDRESS:PORT", text);
-        return false;
-    }
-    *len = found->ai_addrlen;
-    memcpy(to, found->ai_addr, found->ai_addrlen);
-    *loopback = false;
-    if (found->ai_family == AF_INET)
-        *loopback = ntohl(((const struct sockaddr_in *)to)->sin_addr.s_addr) >> 24 == 127;
-    else if (found->ai_family == AF_INET6)
-        *loopback = IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)to)->sin6_addr);
-    freeaddrinfo(found);
-    return true;
 }

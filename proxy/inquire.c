@@ -56,6 +56,7 @@ static bool add_reach(struct buf *b, const struct config *c) {
 }
 
 int cmd_doctor(const struct args *a) {
+    if (a->noperands) return usage_error("unexpected operand '%s'", a->operands[0]);
     struct buf b = {0};
     struct config *c = config_read(a);
     if (!c) return EXIT_USAGE;
@@ -94,6 +95,7 @@ int cmd_why(const struct args *a) {
 }
 
 int cmd_report(const struct args *a) {
+    if (a->noperands) return usage_error("unexpected operand '%s'", a->operands[0]);
     struct buf b = {0};
     struct config *c = config_read(a);
     if (!c) return EXIT_USAGE;

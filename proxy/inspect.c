@@ -1,7 +1,7 @@
 /* --inspect: what went, word by word, for the live page. The newest changed requests are kept in
  * memory only, each as the JSON that the page asks for, and shown only to who has the token that is
  * printed at the start. Without --inspect none of this is there. */
-#include "guard.h"
+#include "door.h"
 #include "proxy.h"
 
 #include <inttypes.h>
@@ -79,7 +79,7 @@ bool inspect_allows(const struct xfer *x) {
     const char *query = strchr(x->uri, '?'), *token = query ? strstr(query, "token=") : NULL;
     if (!in) return false;
     if (x->config->token) return true; /* asked for at the door */
-    return token && guard_same(token + 6, strcspn(token + 6, "&"), in->token);
+    return token && same_secret(token + 6, strcspn(token + 6, "&"), in->token);
 }
 
 bool inspect_show(struct inspect *in, uint64_t id, struct buf *b) {

@@ -6,6 +6,7 @@
  * those; and a suspended connection does not notice that its client left, so the loop watches
  * the socket. */
 #include "conns.h"
+#include "door.h"
 #include "guard.h"
 #include "page.h"
 #include "proxy.h"
@@ -303,20 +304,20 @@ static enum MHD_Result admit(void *cls, const struct sockaddr *from, socklen_t l
 
 bool listen_start(struct serve *s) {
     const struct config *c = atomic_load(&s->config);
-    struct sockaddr_storage where;
-    socklen_t len;
-    if (!guard_address(c->listen, &where, &len, &s->loopback)) return false;
+    struct address where;
+    if (!address_read(&where, c->listen)) return false;
+    s->loopback = where.loopback;
     if (!s->loopback && !c->token) {
         usage_error("'%s' is not a loopback address: it needs --token", c->listen);
         return false;
     }
     unsigned how = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-                   MHD_USE_ERROR_LOG | (where.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
+                   MHD_USE_ERROR_LOG | (where.at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = cores > 2 ? (unsigned)cores / 2 + 1 : 2;
     s->daemon = MHD_start_daemon(
         how, 0, admit, s, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)s,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where, MHD_OPTION_URI_LOG_CALLBACK, on_uri,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where.at, MHD_OPTION_URI_LOG_CALLBACK, on_uri,
         (void *)s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)s,
         MHD_OPTION_NOTIFY_CONNECTION, conns_notify, (void *)s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEAD_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)PIPE_LOW,

@@ -73,13 +73,18 @@ static bool key_fits(struct store *s, bool may_write) {
     return fits;
 }
 
+static const struct store_kind *kind_of(const char *url) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(url, kinds[i]->scheme, strlen(kinds[i]->scheme)) == 0) return kinds[i];
+    return NULL;
+}
+
+bool store_known(const char *url) { return kind_of(url) != NULL; }
+
 static bool open_kind(struct store *s, const struct store_opts *o) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t n = strlen(kinds[i]->scheme);
-        if (strncmp(o->url, kinds[i]->scheme, n) != 0) continue;
-        s->kind = kinds[i];
-        return s->kind->open(s, o->url + n, o) && key_fits(s, !o->must_exist);
-    }
+    s->kind = kind_of(o->url);
+    if (s->kind)
+        return s->kind->open(s, o->url + strlen(s->kind->scheme), o) && key_fits(s, !o->must_exist);
     struct buf known = {0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         buf_fmt(&known, "%s%s", i ? ", " : "", kinds[i]->summary);

@@ -61,6 +61,7 @@ struct store;
 /* False: *why, which has room for STORE_WHY bytes, says the reason. */
 enum { STORE_WHY = 400 };
 bool store_open(struct store **out, const struct store_opts *o, char *why);
+bool store_known(const char *url); /* is it of a kind that this build has? */
 void store_close(struct store *s); /* NULL is fine */
 
 /* What the last STORE_FAILED was about; of several threads' faults one of them. */

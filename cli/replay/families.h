@@ -22,6 +22,9 @@
     "stable:whole:keep=22:window_read=80:risk=100:cap=20480 "                                    \
     "stable:whole:keep=24:window_read=80:risk=100:cap=20480"
 
+/* Does the library take the options of a policy of ours? False: reported. */
+bool ours_fit(const struct policy *p);
+
 /* Messages up to t, as they came. */
 void append_whole(struct run *r, size_t t);
 

@@ -196,6 +196,16 @@ static bool set_option(struct policy *p, const char *key, char *word) {
     return true;
 }
 
+bool ours_fit(const struct policy *p) {
+    paucis_opts opts;
+    paucis_opts_init(&opts, sizeof opts);
+    opts.kv = p->kv;
+    opts.nkv = p->nkv;
+    for (size_t i = 0; i < p->nkv; i++)
+        if (!known_word(WORDS_OPTION, "option", p->kv[i].key)) return false;
+    return options_fit(&opts);
+}
+
 static bool stable_word(struct policy *p, char *word) {
     const paucis_info *level;
     bool known = strchr(word, '=') != NULL;

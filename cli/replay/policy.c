@@ -81,6 +81,7 @@ static bool add_policy(struct policy **list, size_t *count, size_t *cap, const c
     }
     for (size_t i = 0; i < *count; i++)
         if (strcmp((*list)[i].name, p.name) == 0) return free(p.words), true;
+    if (p.nkv && !ours_fit(&p)) return free(p.words), false;
     *PUSH(*list, *count, *cap) = p;
     return true;
 }

@@ -174,7 +174,8 @@ static void calibration_line(struct buf *b, const struct results *r) {
 
 void report_table(struct buf *b, const struct results *r, bool more) {
     if (!r->nrows) {
-        buf_str(b, "No session is long enough.\n");
+        buf_fmt(b, "No session to replay: %" PRIu64 " left out as too short (--min-messages).\n",
+                r->too_short);
         return;
     }
     for (size_t k = 0; k < r->nprices; k++) {

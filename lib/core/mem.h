@@ -4,6 +4,9 @@
 #ifndef PAUCIS_MEM_H
 #define PAUCIS_MEM_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "paucis/paucis.h"
 
 struct mem {
@@ -53,6 +56,12 @@ struct span {
 #define SPAN(literal) ((struct span){(literal), sizeof(literal) - 1})
 
 static inline struct span span_of(const char *at, size_t len) { return (struct span){at, len}; }
+static inline bool span_same(struct span a, struct span b) {
+    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+static inline bool span_begins(struct span s, struct span with) {
+    return s.len >= with.len && memcmp(s.at, with.at, with.len) == 0;
+}
 
 /* Rows of the library's tables begin with what the outside may see of them. */
 #define TABLE_ROW                                \

@@ -1,8 +1,8 @@
 /* Calls and answers as the rules count them, on one walk over the live messages: a result
  * answers the newest call before it that has its id. (part.mate says the same for the body as it
  * came, but calls may have been dropped since.) */
-#ifndef PAUCIS_PAIRS_H
-#define PAUCIS_PAIRS_H
+#ifndef PAUCIS_FORMAT_PAIRS_H
+#define PAUCIS_FORMAT_PAIRS_H
 
 #include "view/view.h"
 

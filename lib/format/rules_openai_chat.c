@@ -101,8 +101,7 @@ static bool chat_is_openai(const struct json *j) {
     if (!model) return true;
     struct span name = json_inner(j, model);
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct span p = models[i].prefix;
-        if (name.len >= p.len && memcmp(name.at, p.at, p.len) == 0) return models[i].openai;
+        if (span_begins(name, models[i].prefix)) return models[i].openai;
     }
     return false;
 }

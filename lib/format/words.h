@@ -1,6 +1,6 @@
 /* Tables of words: what a key, a type or a role stands for. */
-#ifndef PAUCIS_WORDS_H
-#define PAUCIS_WORDS_H
+#ifndef PAUCIS_FORMAT_WORDS_H
+#define PAUCIS_FORMAT_WORDS_H
 
 #include "format/shape.h"
 

@@ -1,6 +1,7 @@
 /* See models.h. */
 #include "plan/models.h"
 
+#include "core/chars.h"
 #include "format/format.h"
 #include "plan/check.h"
 #include "stable/price.h"
@@ -15,13 +16,8 @@ static const struct {
 
 #define CLAUDE "claude-"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /* Names are compared without regard to case, and with one mark for the separators in use. */
-static char plain(char c) {
-    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
-    return c == '.' || c == '_' ? '-' : c;
-}
+static char plain(char c) { return c == '.' || c == '_' ? '-' : to_lower(c); }
 
 static bool starts_with(struct span s, const char *word) {
     size_t n = strlen(word);

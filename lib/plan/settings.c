@@ -1,6 +1,8 @@
 /* See settings.h. */
 #include "plan/settings.h"
 
+#include "core/chars.h"
+
 static paucis_err wrong(paucis_error *e, const char *msg) {
     *e = (paucis_error){PAUCIS_E_ARG, msg, 0};
     return PAUCIS_E_ARG;
@@ -73,7 +75,7 @@ static bool is_list(const char *val) {
     for (const char *p = val; *p;) {
         uint64_t n = 0;
         const char *from = p;
-        for (; *p >= '0' && *p <= '9' && p - from < 10; p++) n = n * 10 + (uint64_t)(*p - '0');
+        for (; is_digit(*p) && p - from < 10; p++) n = n * 10 + (uint64_t)(*p - '0');
         if (p == from || n <= last || (*p && *p != ',') || (*p && !p[1])) return false;
         last = n;
         p += *p == ',';
@@ -142,7 +144,7 @@ static const struct named {
 
 static bool read_number(const char *val, uint64_t *n) {
     const char *p = val;
-    for (*n = 0; *p >= '0' && *p <= '9'; p++) {
+    for (*n = 0; is_digit(*p); p++) {
         if (*n > UINT64_MAX / 100) return false;
         *n = *n * 10 + (uint64_t)(*p - '0');
     }

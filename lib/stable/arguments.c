@@ -2,6 +2,8 @@
  * and what stays is what was there. */
 #include "stable/arguments.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 #include "core/words.h"
@@ -151,9 +153,7 @@ paucis_err paucis__arguments_cut(struct arguments *a, struct mem *m, struct span
 
 /* ---- how a call ended ---------------------------------------------------------------------- */
 
-static bool begins_word(struct span s, size_t i) {
-    return !i || !((s.at[i - 1] | 0x20) >= 'a' && (s.at[i - 1] | 0x20) <= 'z');
-}
+static bool begins_word(struct span s, size_t i) { return !i || !is_letter(s.at[i - 1]); }
 
 /* Does a word of the line begin with one of these? */
 static bool has_word(struct span s, const char *const *words) {

@@ -28,7 +28,7 @@ static paucis_err seen_find(const struct fold *f, uint64_t hash, struct span key
         if (s->part == NO_INDEX) return PAUCIS_OK;
         if (s->hash != hash) continue;
         PAUCIS_TRY(f->source.key(f->source.ud, s->part, &other));
-        if (other.len == key.len && !memcmp(other.at, key.at, key.len)) return PAUCIS_OK;
+        if (span_same(other, key)) return PAUCIS_OK;
     }
 }
 

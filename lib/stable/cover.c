@@ -1,6 +1,8 @@
 /* See cover.h. */
 #include "stable/cover.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 static const char *const lines[] = {
@@ -14,8 +16,7 @@ static const char *const lines[] = {
 static bool is_plain(struct span name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
-        bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-        if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != '.') return false;
+        if (!is_letter(c) && !is_digit(c) && c != '-' && c != '_' && c != '.') return false;
     }
     return true;
 }

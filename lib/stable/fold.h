@@ -28,8 +28,8 @@ enum fold_flags {
     FOLD_ERROR = 2,      /* the result of a call that failed */
     FOLD_STALE = 4,      /* its short form is fixed and not yet taken */
     FOLD_SUPERSEDED = 8, /* proven out of date by a later call */
-    FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DROPPABLE = 16, /* may go with the whole step it is part of */
+    FOLD_BOUND = 32,     /* thinking that is only valid behind the prefix it was made with */
     FOLD_DONE = 64,      /* a write or edit whose result says that it was made */
 };
 
@@ -121,49 +121,63 @@ struct fold {
     struct fold_source source;
     struct fold_limits limits;
     struct forms forms;
-    VEC(struct fold_part) parts;
-    VEC(uint32_t) leaves;               /* parts that may be cut, by leaf */
-    VEC(uint64_t) candidates;           /* a bit for each leaf: stale and not cut */
-    VEC(uint32_t) changed;              /* parts whose form changed at the last request */
-    VEC(struct fold_outdated) outdated; /* not old enough yet to go for it */
-    struct fold_waiting waiting[WAITS]; /* have left the window, but are not old yet */
-    uint64_t recalls, recalled;         /* texts recalled since the request before, their bytes */
-    struct item_set subjects;           /* the newest result on each subject, plus 1 */
-    struct item_set ids;                /* of calls: how many have it */
-    VEC(uint32_t) thoughts;             /* bound thinking that stands and could go */
-    struct rent rent;
-    struct arguments arguments; /* of the call that is being shortened */
-    struct sums now, again; /* over parts: tokens as they stand; tokens written again by a cut */
-    struct fold_seen *seen; /* results that stand whole, by their text */
-    size_t seen_count, seen_size;
+    struct past past; /* for the next body */
 
+    /* The conversation so far. Sizes are in tokens. */
+    VEC(struct fold_part) parts;
     size_t born;                  /* parts before this have been sent */
-    size_t aged, aged_replies;    /* parts before this have been looked at for their age: results;
-                                     thinking and calls, in finished loops */
-    uint32_t blocks;              /* in all */
-    size_t deep;                  /* parts before this are out of a breakpoint's reach ... */
-    int64_t deep_size;            /* ... and so large */
     uint32_t messages, requested; /* now, and at the request before */
+    uint32_t blocks;              /* in all */
+    int64_t turn;                 /* the number of this request */
+    int64_t size, raw;            /* of all parts as they stand, and as they came */
+    int64_t last_size, last_raw;  /* ... at the request before */
+    size_t head_parts;            /* parts of system messages at the front ... */
+    int64_t head;                 /* ... and their size */
     size_t loop;                  /* parts before this are not in the current tool loop */
     uint32_t loop_first;          /* its first assistant message, NO_INDEX if there is none yet */
-    size_t floor, hard_floor;     /* parts before this may not be touched by a cut: in this loop,
-                                     and ever */
-    size_t head_parts;            /* parts of system messages at the front */
-    int64_t turn, size, head;     /* tokens in all; of them in system messages at the front */
-    int64_t raw;                  /* tokens in all as they came */
-    int64_t last_size, last_raw;  /* ... at the request before */
-    int64_t bill, bill_of_none;   /* what all requests so far have cost, and would have */
-    VEC(struct fold_cut) cuts;    /* all so far */
-    VEC(uint32_t) missing;        /* parts that are not whole, since the last index; see cover.h */
-    VEC(struct span) indexes;     /* texts of all */
-    size_t roomy;                 /* the first part that is shorter by more than a note */
-    struct span index;            /* the name of the last */
-    struct fold_cut cut;          /* of the last request */
-    size_t told;                  /* the part that says how to read a shortened text */
-    size_t stage[STAGES];         /* how far each stage of forced cuts has come */
-    size_t carrier;               /* the old result that says how many steps are gone */
+
+    /* Births: who has been met before. */
+    struct fold_seen *seen; /* results that stand whole, by their text */
+    size_t seen_count, seen_size;
+    struct item_set subjects;   /* the newest result on each subject, plus 1 */
+    struct item_set ids;        /* of calls: how many have it */
+    uint64_t recalls, recalled; /* texts recalled since the request before, their bytes */
+    size_t told;                /* the part that says how to read a shortened text */
+
+    /* Age: what becomes stale when. */
+    size_t aged, aged_replies;          /* parts before this have been looked at: results;
+                                           thinking and calls, in finished loops */
+    VEC(struct fold_outdated) outdated; /* superseded, and not old enough yet to go for it */
+    struct fold_waiting waiting[WAITS]; /* have left the window, but are not old yet */
+    struct arguments arguments;         /* of the call that is being shortened */
+
+    /* Where a cut would pay. */
+    VEC(uint32_t) leaves;       /* parts that may be cut, by leaf */
+    VEC(uint64_t) candidates;   /* a bit for each leaf: stale and not cut */
+    VEC(uint32_t) thoughts;     /* bound thinking that stands and could go */
+    struct rent rent;           /* the gain of a cut at each leaf */
+    struct sums now, again;     /* over parts: as they stand; what a cut before writes again */
+    size_t deep;                /* parts before this are out of a breakpoint's reach ... */
+    int64_t deep_size;          /* ... and so large */
+    size_t floor, hard_floor;   /* parts before this may not be touched by a cut: in this loop,
+                                   and ever */
+    int64_t bill, bill_of_none; /* what all requests so far have cost, and would have */
+
+    /* What was cut. */
+    VEC(uint32_t) changed;     /* parts whose form changed at the last request */
+    struct fold_cut cut;       /* of the last request */
+    VEC(struct fold_cut) cuts; /* all so far */
+
+    /* What a forced cut has taken, see budget.c. */
+    size_t stage[STAGES]; /* how far each of its stages has come */
+    size_t carrier;       /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
-    struct past past; /* for the next body */
+
+    /* How it can be had back, see cover.h. */
+    VEC(uint32_t) missing;    /* parts that are not whole, since the last index */
+    VEC(struct span) indexes; /* texts of all */
+    struct span index;        /* the name of the last */
+    size_t roomy;             /* the first part that is shorter by more than a note */
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,

@@ -1,6 +1,7 @@
 /* See form.h. */
 #include "stable/form.h"
 
+#include "core/chars.h"
 #include "stable/kind_json.h"
 
 #include <string.h>
@@ -38,8 +39,7 @@ bool paucis__form_is_id(struct span id) {
 size_t paucis__form_gap(struct span text) {
     const char *at = text.at, *end = at + text.len;
     for (; (at = memchr(at, '[', (size_t)(end - at))) && end - at > 4; at++)
-        if (!memcmp(at, "[\xE2\x80\xA6", 4) && at[4] >= '0' && at[4] <= '9')
-            return (size_t)(at - text.at);
+        if (!memcmp(at, "[\xE2\x80\xA6", 4) && is_digit(at[4])) return (size_t)(at - text.at);
     return SIZE_MAX;
 }
 

@@ -2,13 +2,14 @@
  * stays if the new names in it are worth more than it costs; of lines that go, the short names are
  * listed where they stood:
  *
- *     [... 12 lines: parse_header max_depth src/reader.c]
+ *     […12: parse_header max_depth src/reader.c]
  *
  * The dial is V, what a name that looks like code is worth in bytes; a plain word is worth half. */
 #include "stable/form.h"
 
 #include <string.h>
 
+#include "core/chars.h"
 #include "stable/joints.h"
 #include "stable/kind_json.h"
 #include "stable/reading.h"
@@ -250,7 +251,6 @@ static void put_number(struct novelty *n, size_t number) {
     n->text.count += paucis__words_number(n->text.at + n->text.count, number);
 }
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool ends_line(const struct piece *p) { return p->at[p->len - 1] == '\n'; }
 
 struct gap {

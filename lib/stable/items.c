@@ -1,6 +1,8 @@
 /* See items.h. */
 #include "stable/items.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 #ifdef __SSE2__
@@ -10,10 +12,6 @@
 #define LEAST 6 /* bytes of a name */
 #define MOST 80
 #define LEAST_DIGITS 4
-
-static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- bytes to bits ------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* See joints.h. One pass, a few bytes of state; what is looked at ahead is one line. */
 #include "stable/joints.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 #define MOST_NAME 160 /* bytes of a name that is shown */
@@ -10,10 +12,6 @@
 
 enum { RANK_FILE = 1, RANK_PART = 2, RANK_FRAME = 3 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_letter(char c) { return is_lower(c) || is_upper(c); }
 static bool is_word(char c) {
     return is_letter(c) || is_digit(c) || c == '_' || c == '~' || (c >= '-' && c <= '/') ||
            c == ':';

@@ -2,15 +2,16 @@
 #ifndef PAUCIS_LISTED_H
 #define PAUCIS_LISTED_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "core/chars.h"
 
 /* Is this number in the list? Goes on in the list: it is asked for ever larger ones. */
 static inline bool listed(const char **list, uint64_t n) {
     while (*list && **list) {
         uint64_t one = 0;
         const char *at = *list;
-        for (; *at >= '0' && *at <= '9'; at++) one = one * 10 + (uint64_t)(*at - '0');
+        for (; is_digit(*at); at++) one = one * 10 + (uint64_t)(*at - '0');
         if (one >= n) return one == n;
         *list = *at ? at + 1 : at;
     }

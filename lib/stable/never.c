@@ -1,9 +1,9 @@
 /* See never.h. */
 #include "stable/never.h"
 
-#include <string.h>
+#include "core/chars.h"
 
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+#include <string.h>
 
 /* Does the whole word fit the pattern? A later * takes over from an earlier one, so this is linear
  * in the product of the lengths and needs no stack. */
@@ -14,7 +14,7 @@ static bool fits(struct span pattern, struct span word) {
             star = p++;
             from = w;
         } else if (p < pattern.len &&
-                   (pattern.at[p] == '?' || small(pattern.at[p]) == small(word.at[w]))) {
+                   (pattern.at[p] == '?' || to_lower(pattern.at[p]) == to_lower(word.at[w]))) {
             p++;
             w++;
         } else if (star != SIZE_MAX) {

@@ -1,6 +1,7 @@
 /* See reading.h. */
 #include "stable/reading.h"
 
+#include "core/chars.h"
 #include "stable/joints.h"
 
 #include <string.h>
@@ -16,9 +17,6 @@ static uint32_t next_place(const struct readings *r, struct item_set *s, size_t 
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static struct span strip(struct span s) {
     while (s.len && is_space(s.at[s.len - 1])) s.len--;
     while (s.len && is_space(*s.at)) s.at++, s.len--;
@@ -26,9 +24,7 @@ static struct span strip(struct span s) {
 }
 
 /* Letters, digits and _ . / - */
-static bool is_path(char c) {
-    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '-' && c <= '9') || c == '_';
-}
+static bool is_path(char c) { return is_letter(c) || (c >= '-' && c <= '9') || c == '_'; }
 
 /* What follows "12:", "12|", "12-", "12.", "12\t" or "12" and an arrow at the start of s; at ==
  * NULL if it does not start so. */

@@ -2,6 +2,8 @@
  * arguments that are no object, are known by all of their text. */
 #include "stable/supersede.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 #include "core/hash.h"
@@ -39,9 +41,7 @@ static bool narrow(struct subject *s, uint32_t from, uint32_t to) {
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
-static bool begins_variable(char c) {
-    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '{' || c == '(';
-}
+static bool begins_variable(char c) { return is_letter(c) || c == '_' || c == '{' || c == '('; }
 
 static bool has_any(struct span s, const char *chars) {
     for (; *chars; chars++)

@@ -2,6 +2,8 @@
  * stands, is all that is wanted of them. */
 #include "stable/tools.h"
 
+#include "core/chars.h"
+
 #include <string.h>
 
 enum special { PLAIN, EDITOR_TOOL, SHELL_TOOL };
@@ -33,11 +35,9 @@ static const struct {
 #include "stable/tools.def"
 };
 
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
 static bool is_word(struct span s, const char *word) {
     size_t i = 0;
-    while (i < s.len && word[i] && small(s.at[i]) == word[i]) i++;
+    while (i < s.len && word[i] && to_lower(s.at[i]) == word[i]) i++;
     return i == s.len && !word[i];
 }
 
@@ -112,7 +112,7 @@ static bool is_wrapper(struct span word) {
                                         "time", "timeout", "poetry", "uv",  "run", "npx",  NULL};
     for (size_t i = 0; words[i]; i++)
         if (is_word(word, words[i])) return true;
-    return word.len && (memchr(word.at, '=', word.len) || (*word.at >= '0' && *word.at <= '9'));
+    return word.len && (memchr(word.at, '=', word.len) || is_digit(*word.at));
 }
 
 static struct span program_name(struct span word) {

@@ -7,6 +7,8 @@
  * that looks suspicious is looked at by itself; what lies between such lines is copied at once. */
 #include "strategy/strategy.h"
 
+#include "core/chars.h"
+
 enum { KEEP_LAST, CAREFUL };
 
 #define LF "\\n"
@@ -15,17 +17,13 @@ enum { KEEP_LAST, CAREFUL };
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
-static bool starts_with(struct span s, struct span prefix) {
-    return s.len >= prefix.len && memcmp(s.at, prefix.at, prefix.len) == 0;
-}
-
 /* Length of the whitespace character (Unicode's White_Space) at the start of s, 0 if none. */
 static size_t space_len(struct span s) {
     const unsigned char *c = (const unsigned char *)s.at;
     if (s.len && c[0] == ' ') return 1;
     if (s.len < 2) return 0;
     if (c[0] == '\\' && (c[1] == 't' || c[1] == 'r' || c[1] == 'f')) return 2;
-    if (c[0] == '\\') return starts_with(s, SPAN(VERTICAL_TAB)) ? sizeof VERTICAL_TAB - 1 : 0;
+    if (c[0] == '\\') return span_begins(s, SPAN(VERTICAL_TAB)) ? sizeof VERTICAL_TAB - 1 : 0;
     if (c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
     if (s.len < 3) return 0;
     unsigned u = (unsigned)c[0] << 16 | (unsigned)c[1] << 8 | c[2];
@@ -67,7 +65,7 @@ static bool is_noise(struct span s) {
     while (s.len) {
         char c = s.at[0];
         bool one = c == '.' || c == '-' || c == '_' || c == '*' || c == '=';
-        size_t n = one ? 1 : starts_with(s, SPAN("\xe2\x80\xa6")) ? 3 : 0;
+        size_t n = one ? 1 : span_begins(s, SPAN("\xe2\x80\xa6")) ? 3 : 0;
         if (!n) return false;
         s = span_of(s.at + n, s.len - n);
     }
@@ -125,7 +123,7 @@ static void put_single_spaced(struct prose *t, struct span s) {
 
 /* One line and its LF, which the last one may lack, the classic way. */
 static void classic_line(struct prose *t, struct span line, struct span lf) {
-    if (starts_with(trim_left(line), SPAN("```"))) {
+    if (span_begins(trim_left(line), SPAN("```"))) {
         t->code = !t->code;
         t->blank_run = 0;
         put(t, line);
@@ -180,7 +178,7 @@ static void careful_line(struct prose *t, struct span line, struct span lf) {
     }
     t->blank_run = 0;
     put(t, kept);
-    if (line.len - kept.len >= 2 && starts_with(span_of(line.at + kept.len, 2), SPAN("  ")))
+    if (line.len - kept.len >= 2 && span_begins(span_of(line.at + kept.len, 2), SPAN("  ")))
         put(t, span_of(line.at + kept.len, 2));
     put(t, lf);
 }
@@ -224,8 +222,7 @@ static size_t suspect16(const char *at) {
 
 /* A letter or a digit in front, and nothing among the first bytes that could be suspicious. */
 static bool starts_plainly(struct span s) {
-    char c = (char)(s.at[0] | 0x20);
-    bool plain = (c >= 'a' && c <= 'z') || (s.at[0] >= '0' && s.at[0] <= '9');
+    bool plain = is_letter(s.at[0]) || is_digit(s.at[0]);
     for (size_t i = 1; i < BEFORE; i++)
         plain &= s.at[i] != '\\' && !(s.at[i] == ' ' && s.at[i - 1] == ' ');
     return plain;

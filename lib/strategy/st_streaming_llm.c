@@ -4,6 +4,8 @@
  * stays instead, and its result (or text) is replaced by the line. */
 #include "strategy/strategy.h"
 
+#include "core/chars.h"
+
 enum { SINKS, RECENT, MIN_MESSAGES, WHOLE_UNITS, ALTERNATE, TOTALS, MEDIA_BYTES };
 
 #define MARKER_A "[...streaming-llm trim: "
@@ -112,7 +114,7 @@ static bool eat(struct span *s, struct span what) {
 
 static bool eat_number(struct span *s, uint64_t *n) {
     size_t len = s->len;
-    for (*n = 0; s->len && s->at[0] >= '0' && s->at[0] <= '9' && *n < UINT64_MAX / 100;
+    for (*n = 0; s->len && is_digit(s->at[0]) && *n < UINT64_MAX / 100;
          *s = span_of(s->at + 1, s->len - 1))
         *n = *n * 10 + (uint64_t)(s->at[0] - '0');
     return s->len < len;

@@ -23,16 +23,12 @@ static paucis_err call_key(struct pass *p, size_t part, struct span args, struct
     return PAUCIS_OK;
 }
 
-static bool starts_with(struct span s, struct span prefix) {
-    return s.len >= prefix.len && memcmp(s.at, prefix.at, prefix.len) == 0;
-}
-
 static paucis_err dedup_call(struct pass *p, struct seen *seen, const bool *unclear, size_t part) {
     struct view *v = p->v;
     struct span args, key;
     PAUCIS_TRY(paucis__view_text(v, part, &args));
     if (args.len < p->opt[MIN]) return PAUCIS_OK;
-    if (p->opt[TRUST] && starts_with(args, SPAN("[REPEAT"))) return PAUCIS_OK;
+    if (p->opt[TRUST] && span_begins(args, SPAN("[REPEAT"))) return PAUCIS_OK;
     PAUCIS_TRY(call_key(p, part, args, &key));
     size_t first = paucis__seen_add(seen, v, key, part);
     if (first == NO_INDEX) return PAUCIS_OK;

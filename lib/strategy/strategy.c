@@ -1,9 +1,9 @@
 /* What the strategies share, and the list of them. */
 #include "strategy/strategy.h"
 
-#include "core/words.h"
-
+#include "core/chars.h"
 #include "core/hash.h"
+#include "core/words.h"
 
 #define STRATEGY(name) extern const struct strategy paucis__st_##name;
 #include "strategy/strategies.def"
@@ -92,10 +92,6 @@ paucis_err paucis__seen_new(struct seen *s, struct view *v, size_t most) {
     return PAUCIS_OK;
 }
 
-static bool same_bytes(struct span a, struct span b) {
-    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
-}
-
 /* Where the key is, or where it would go. */
 static struct seen_entry *seen_find(const struct seen *s, struct span key, uint64_t hash,
                                     bool by_length) {
@@ -104,7 +100,7 @@ static struct seen_entry *seen_find(const struct seen *s, struct span key, uint6
         struct seen_entry *e = &s->at[i];
         if (e->part == NO_INDEX) return e;
         if (e->hash != hash || e->by_length != by_length) continue;
-        if (by_length ? e->key.len == key.len : same_bytes(e->key, key)) return e;
+        if (by_length ? e->key.len == key.len : span_same(e->key, key)) return e;
     }
 }
 
@@ -127,7 +123,7 @@ size_t paucis__seen_add(struct seen *s, struct view *v, struct span key, size_t 
         *first = (struct seen_entry){key, hash, (uint32_t)part, true, false};
         return NO_INDEX;
     }
-    if (same_bytes(first->key, key)) return first->part;
+    if (span_same(first->key, key)) return first->part;
     if (!first->hashed) {
         struct seen_entry *e = seen_by_hash(s, v, first->key, &hash);
         *e = (struct seen_entry){first->key, hash, first->part, false, true};
@@ -143,7 +139,7 @@ bool paucis__seen_has(const struct seen *s, const struct view *v, struct span ke
     uint64_t hash;
     const struct seen_entry *first = seen_by_length(s, v, key, &hash);
     if (first->part == NO_INDEX || !first->hashed)
-        return first->part != NO_INDEX && same_bytes(first->key, key);
+        return first->part != NO_INDEX && span_same(first->key, key);
     return seen_by_hash(s, v, key, &hash)->part != NO_INDEX;
 }
 
@@ -160,10 +156,8 @@ paucis_err paucis__referred_parts(struct view *v, const bool **referred) {
 
 static bool is_plain_id(struct span id) {
     for (size_t i = 0; i < id.len; i++) {
-        unsigned char c = (unsigned char)id.at[i], letter = c | 0x20;
-        bool plain = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') ||
-                     memchr("._:-", c, 4) != NULL;
-        if (!plain) return false;
+        char c = id.at[i];
+        if (!is_letter(c) && !is_digit(c) && !memchr("._:-", c, 4)) return false;
     }
     return id.len > 0;
 }

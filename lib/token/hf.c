@@ -166,7 +166,7 @@ static uint32_t *word_slot(const struct reading *r, struct span bytes) {
     size_t i = (size_t)hash_bytes(bytes, r->seed) & r->mask;
     while (r->table[i] != NONE) {
         struct span other = r->words[r->table[i]].bytes;
-        if (other.len == bytes.len && memcmp(other.at, bytes.at, bytes.len) == 0) break;
+        if (span_same(other, bytes)) break;
         i = (i + 1) & r->mask;
     }
     return &r->table[i];

@@ -1,6 +1,8 @@
 /* See edit.h. An edit is refused before it changes anything; so a strategy may simply try. */
 #include "view/edit.h"
 
+#include "core/chars.h"
+
 /* Writes an edit down; room is what it saves in bytes of JSON. */
 static struct edit *edit_add(struct view *v, struct why why, enum edit_op op, size_t message,
                              size_t part, int64_t room) {
@@ -200,19 +202,20 @@ static int64_t cost_inserted(const struct view *v, const char *form, size_t call
     return (int64_t)n;
 }
 
-/* A call without an id cannot be answered, and what the provider runs it answers itself. */
 /* An id that no format's rules object to: an answer repeats it, and must not repeat a break. */
 static bool is_legal_id(const struct view *v, size_t id) {
     struct span s = json_inner(v->j, id);
     for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.at[i], letter = c | 0x20;
-        bool plain =
-            (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-        if (!plain && (v->results_in_user || c <= ' ' || c > '~' || c == '\\')) return false;
+        char c = s.at[i];
+        bool plain = is_letter(c) || is_digit(c) || c == '_' || c == '-';
+        if (!plain &&
+            (v->results_in_user || (unsigned char)c <= ' ' || (unsigned char)c > '~' || c == '\\'))
+            return false;
     }
     return s.len > 0 && s.len <= 64;
 }
 
+/* A call without an id cannot be answered, and what the provider runs it answers itself. */
 static bool may_answer(const struct view *v, size_t call) {
     const struct part *c = view_part(v, call);
     if (v->ruled && c->id && !is_legal_id(v, c->id)) return false;

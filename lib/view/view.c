@@ -216,7 +216,7 @@ bool paucis__view_same_string(struct view *v, size_t a, size_t b) {
     if (!x->escaped) return json_is_text(v->j, b, s.at, s.len);
     if (!y->escaped) return json_is_text(v->j, a, t.at, t.len);
     if (!x->unusual && !y->unusual) /* one spelling each: equal texts have equal bytes */
-        return s.len == t.len && memcmp(s.at, t.at, s.len) == 0;
+        return span_same(s, t);
     return paucis__json_same(s, t);
 }
 

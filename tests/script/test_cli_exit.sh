@@ -107,6 +107,41 @@ p = subprocess.run([sys.argv[1], "compact", "-p", "none", "large.json"], stdout=
 assert p.stderr == b"" and p.returncode == 2, p
 PY
 
+# 2: what is asked for is tested before anything is read, started or written
+refused() {
+    local words=$1
+    shift
+    expect 2 "$*" timeout 20 "$PAUCIS" "$@" </dev/null
+    empty out "$*"
+    says "$words" err "$*"
+}
+refused "unknown option 'foo'" replay --policy stable:foo=1 body.json
+refused "option 'keep=x'" replay --policy stable:keep=x body.json
+refused "option 'policy=foo'" replay --policy compact:foo body.json
+refused "needs a --tokenizer" count --text --ids body.json
+has_command() { "$PAUCIS" help "$1" >/dev/null 2>&1; }
+if has_command restore; then
+    refused "no such kind of store" compact --store nonsense: body.json
+    refused "takes no option '--output'" mcp -o file
+fi
+if has_command mcp && "$PAUCIS" mcp --help | grep -q -e --http; then
+    export PAUCIS_STORE="sqlite:$work/store.db"
+    refused "'127.0.0.1:65536' is not ADDRESS:PORT" mcp --http 127.0.0.1:65536
+    unset PAUCIS_STORE
+fi
+if has_command serve; then
+    refused "'127.0.0.1:65536' is not ADDRESS:PORT" serve --store none --record none --listen 127.0.0.1:65536
+    refused "option 'keep=x'" serve -O keep=x
+    refused "unknown strategy 'foo'" serve -s dedup,foo
+    refused "exclude each other" serve -s dedup -p classic
+    refused "needs a budget" serve -p budget
+    refused "unexpected operand 'x'" report x
+    printf 'observe\n%.0s' $(seq 257) >long.conf
+    refused "more than 256 options" serve --config long.conf
+    printf 'max-body = 64M\nrecord = none.db\n' >serve.conf
+    refused "there is no record at 'none.db'" why --config serve.conf
+fi
+
 # 3
 expect 3 "not JSON" run compact bad.json
 empty out "not JSON"
