@@ -386,6 +386,7 @@ struct serve {
     struct conns *conns;
     atomic_uint active; /* requests under way */
     atomic_bool draining;
+    atomic_bool ending; /* what is under way is broken off, and nothing else begun */
     atomic_uint_fast64_t next_id;
     bool loopback;
     unsigned port;

@@ -91,13 +91,14 @@ void serve_stop(struct serve *s) {
     const struct config *c = atomic_load(&s->config);
     atomic_store(&s->draining, true);
     wait_quiet(s, c->drain * 1000);
+    atomic_store(&s->ending, true);
     loop_cancel(s->loop);
     wait_quiet(s, 2000);
-    listen_stop(s);
+    listen_stop(s); /* it aborts if a connection is suspended still */
     wait_quiet(s, 2000);
-    work_stop(s->work);
-    work_stop(s->clerk);
+    work_stop(s->work); /* hands to the loop, and that to the clerk */
     loop_stop(s->loop);
+    work_stop(s->clerk);
     free_all(s);
 }
 

@@ -484,6 +484,15 @@ void loop_cancel(struct loop *l) {
     (void)!write(l->wake, &one, sizeof one);
 }
 
+static void read_notes(struct loop *l) {
+    struct xfer *x;
+    unsigned posts;
+    while ((x = next_note(l, &posts))) {
+        take_note(l, x, posts);
+        xfer_drop(x);
+    }
+}
+
 static void *run(void *ud) {
     struct loop *l = ud;
     struct epoll_event events[EVENTS];
@@ -503,13 +512,9 @@ static void *run(void *ud) {
             contexts_tick(l->serve->contexts);
             swept = now_us();
         }
-        struct xfer *x;
-        unsigned posts;
-        while ((x = next_note(l, &posts))) {
-            take_note(l, x, posts);
-            xfer_drop(x);
-        }
+        read_notes(l);
     }
+    read_notes(l); /* of the workers' last */
     return NULL;
 }
 

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from harness import LONG, SANITIZED, Serve, Upstream, ask, chat_body, post, raw, run_tests, until
+from harness import LONG, PATIENCE, SANITIZED, Serve, Upstream, ask, chat_body, post, raw, run_tests, until
 
 up = Upstream(check=False)
 p = up.provider
@@ -371,6 +371,23 @@ def test_drain():
     s.stop()
     assert time.time() - began < 8
     t.join()
+
+
+def test_drain_ends_late_requests():
+    """A body that is complete only when patience is over is refused; nothing is waited for then."""
+    s = Serve(up, "--drain", "1")
+    body = chat_body(3)
+    c = socket.create_connection(("127.0.0.1", s.port))
+    c.settimeout(PATIENCE)
+    c.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-fault: silent\r\n"
+              b"content-length: %d\r\n\r\n" % len(body) + body[:100])
+    assert until(lambda: json.loads(ask(s.port, "GET", "/healthz")[2])["active"] > 1)
+    s.process.send_signal(signal.SIGTERM)
+    time.sleep(1.7)
+    c.sendall(body[100:])
+    assert c.recv(100).startswith(b"HTTP/1.1 503 ")
+    c.close()
+    s.stop()
 
 
 def test_reload():
