@@ -327,6 +327,10 @@ struct xfer {
     struct scan scan;
     paucis_stats stats;
     enum rung rung;
+    struct { /* how it was sent before the ladder, which may be for good */
+        uint64_t mode, stopped_at;
+        char stop[STOP_TEXT];
+    } before;
     bool rewritten, forced;
     struct keeper *keeper; /* the worker's, while it has this request */
     const char *reason;    /* why it passes through, or why this rung; static text */
@@ -425,6 +429,7 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
 /* The exit body. False: it is the original, or cannot be had. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
 bool ladder_again(struct xfer *x, struct desk *d); /* true: x->send is to be tried now */
+void ladder_end(struct xfer *x);                   /* after the turn: was any of it taken? */
 
 /* ---- keep.c: the store --------------------------------------------------------------------- */
 

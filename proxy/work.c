@@ -84,6 +84,7 @@ static void *run(void *ud) {
                 let_stand(x);
             break;
         case JOB_LEDGER:
+            ladder_end(x);
             rewrite_watch(x);
             ledger_add(w->serve->ledger, x);
             break;

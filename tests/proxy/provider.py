@@ -41,7 +41,7 @@ class Provider:
         self.bill = {"fresh": 0, "cached": 0, "written": 0, "requests": 0}
         self.aborted = 0  # clients that left in mid-answer
         self.open = 0
-        self.refuse_next = []  # functions body -> error text or None
+        self.refuse_next = []  # functions body -> None, error text, (status, text)
         self.port = None
 
     # ---- one connection ----------------------------------------------------------------------
@@ -180,7 +180,8 @@ class Provider:
         error = self.judge(fmt, body, doc, view)
         if error:
             self.refused.append(error)
-            await self.send(writer, 400, {}, json.dumps(error_body(fmt, error)).encode())
+            status, error = error if isinstance(error, tuple) else (400, error)
+            await self.send(writer, status, {}, json.dumps(error_body(fmt, error)).encode())
             return True
         if path.endswith("count_tokens"):
             await self.send(writer, 200, {}, json.dumps({"input_tokens": len(body) // 4}).encode())
