@@ -26,12 +26,13 @@ bool guard_same(const char *a, size_t n, const char *b) {
     return diff == 0;
 }
 
+/* In either place; a path with it is made one without, lest the provider be told. */
 static bool token_given(struct xfer *x, const char *token) {
     const char *h = headers_get(&x->in, "x-paucis-token");
-    if (h && guard_same(h, strlen(h), token)) return true;
-    if (strncmp(x->uri, "/~", 2) != 0) return false;
+    bool given = h && guard_same(h, strlen(h), token);
+    if (strncmp(x->uri, "/~", 2) != 0) return given;
     size_t n = strcspn(x->uri + 2, "/");
-    if (x->uri[2 + n] != '/' || !guard_same(x->uri + 2, n, token)) return false;
+    if (x->uri[2 + n] != '/' || !guard_same(x->uri + 2, n, token)) return given;
     memmove(x->uri, x->uri + 2 + n, strlen(x->uri + 2 + n) + 1);
     return true;
 }

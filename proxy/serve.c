@@ -104,6 +104,11 @@ void serve_stop(struct serve *s) {
 
 static void reload(struct serve *s, const struct args *a) {
     struct config *old = atomic_load(&s->config), *now = config_read(a);
+    if (now && !s->loopback && !now->token) { /* the address stays, and so must its condition */
+        complain("without a token everybody could use this address");
+        config_free(now);
+        now = NULL;
+    }
     if (!now) {
         complain("the configuration stays as it was");
         return;

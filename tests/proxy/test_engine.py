@@ -251,6 +251,8 @@ def test_host_and_token():
     from harness import PAUCIS
     r = subprocess.run([PAUCIS, "serve", "--record", "none", "--listen", "0.0.0.0:0"], capture_output=True)
     assert r.returncode == 2 and b"--token" in r.stderr
+    r = subprocess.run([*r.args, "--token", ""], capture_output=True)
+    assert r.returncode == 2 and b"--token" in r.stderr
     s = Serve(up, "--token", "sesame", listen="0.0.0.0:0")
     assert ask(s.port, "GET", "/v1/models")[0] == 401
     assert ask(s.port, "GET", "/paucis/")[0] == 401
@@ -258,6 +260,8 @@ def test_host_and_token():
     assert ask(s.port, "GET", "/v1/models", headers={"x-paucis-token": "sesame"})[0] == 200
     assert "x-paucis-token" not in last()[2]
     assert ask(s.port, "GET", "/~sesame/v1/models")[0] == 200 and last()[1] == "/v1/models"
+    both = ask(s.port, "GET", "/~sesame/v1/models", headers={"x-paucis-token": "sesame"})
+    assert both[0] == 200 and last()[1] == "/v1/models"
     assert ask(s.port, "GET", "/~wrong/v1/models")[0] == 401
     assert ask(s.port, "GET", "/healthz")[0] == 200
     s.stop()
@@ -408,6 +412,15 @@ def test_reload():
     assert until(lambda: "read again" in s.text())
     status, headers, _ = post(s, chat_body(30))
     assert "reason=observe" in headers["x-paucis"], headers
+    s.stop()
+    with open(config, "w") as f:
+        f.write("token = sesame\n")
+    s = Serve(up, "--config", config, listen="0.0.0.0:0")
+    with open(config, "w") as f:
+        f.write("idle = 7\n")
+    s.process.send_signal(signal.SIGHUP)
+    assert until(lambda: "stays as it was" in s.text()), s.text()
+    assert ask(s.port, "GET", "/v1/models")[0] == 401
     s.stop()
     os.unlink(config)
 
