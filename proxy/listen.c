@@ -204,7 +204,7 @@ static void take_collected(struct xfer *x, const char *data, size_t *n) {
     loop_post(x->serve->loop, x, POST_START);
 }
 
-static void take_streamed(struct xfer *x, const char *data, size_t *n) {
+static enum MHD_Result take_streamed(struct xfer *x, const char *data, size_t *n) {
     pthread_mutex_lock(&x->lock);
     /* an early answer, or none: the rest is of no use */
     bool over = x->head_ready || x->client_gone || atomic_load(&x->serve->ending);
@@ -216,8 +216,10 @@ static void take_streamed(struct xfer *x, const char *data, size_t *n) {
         if (!over) buf_add(&x->up.b, data, *n);
         *n = 0;
     }
+    bool failed = x->up.b.failed;
     pthread_mutex_unlock(&x->lock);
     if (!full) loop_post(x->serve->loop, x, POST_SEND);
+    return failed ? MHD_NO : MHD_YES; /* a body with a gap is not to end as if it were whole */
 }
 
 static enum MHD_Result body_done(struct xfer *x) {
@@ -247,10 +249,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const c
     case STAGE_HEAD: return begin(x, method);
     case STAGE_BODY:
         if (*n == 0) return body_done(x);
-        if (x->streamed)
-            take_streamed(x, data, n);
-        else
-            take_collected(x, data, n);
+        if (x->streamed) return take_streamed(x, data, n);
+        take_collected(x, data, n);
         return MHD_YES;
     case STAGE_WAIT: {
         pthread_mutex_lock(&x->lock);

@@ -342,6 +342,7 @@ struct xfer {
     /* upstream.c */
     void *easy, *list;
     bool active, gone;
+    bool headed; /* the head of the answer is complete */
     struct listener *listener;
     struct usage usage;
     int64_t t_begin, t_body, t_sent, t_head, t_end; /* microseconds */

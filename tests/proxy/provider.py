@@ -133,6 +133,11 @@ class Provider:
         if fault == "bad-gzip":
             await self.send(writer, 200, {"content-encoding": "gzip"}, b"not gzip")
             return True
+        if fault.startswith("trailers"):
+            writer.write(b"HTTP/1.1 %s X\r\ntransfer-encoding: chunked\r\nx-head: 1\r\n\r\n2\r\n{}\r\n0\r\n"
+                         b"x-trailer: 1\r\nHTTP/1.1: 777 X\r\n\r\n" % fault[9:].encode())
+            await writer.drain()
+            return True
         if fault == "huge-header":
             await self.send(writer, 200, {"x-long": "y" * 200000}, b"{}")
             return True

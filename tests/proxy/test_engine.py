@@ -65,6 +65,24 @@ def test_passes_error_statuses():
     s.stop()
 
 
+def test_trailers():
+    """What follows an answer is not its head, whatever it looks like, nor with one that is held back."""
+    s = Serve(up)
+    for code in (200, 400):
+        for _ in range(20):
+            status, headers, body = post(s, chat_body(1), x_fault=f"trailers-{code}")
+            assert (status, body) == (code, b"{}") and headers["x-head"] == "1", (status, headers, body)
+            assert "x-trailer" not in headers, headers
+    s.stop()
+
+
+def test_empty_bodies():
+    s = Serve(up)
+    assert ask(s.port, "POST", "/v1/responses/r/cancel", b"")[0] == 200 and last()[2]["content-length"] == "0"
+    assert ask(s.port, "DELETE", "/v1/files/f")[0] == 200 and "content-length" not in last()[2]
+    s.stop()
+
+
 def test_uploads_stream():
     """A large upload is not collected: the provider reads slowly and memory stays small."""
     s = Serve(up)
