@@ -4,6 +4,8 @@ import json
 import re
 import sqlite3
 import subprocess
+import threading
+import time
 
 from harness import PAUCIS, Serve, Upstream, ask, long_text, post, run_tests, until
 
@@ -185,6 +187,26 @@ def test_store_fails():
     assert until(lambda: restored(s, sent()) == chat_body(7))
     s.stop()
     p.caching = True
+
+
+def test_store_is_locked():
+    """Another process holds it: those who wait wait together, not one after the other."""
+    s = stable("--jobs", "4")
+    for i in range(4):
+        post(s, chat_body(0, name=f"task {i}"))
+    db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    said, began = [], time.time()
+    threads = [threading.Thread(target=lambda i=i: said.append(post(s, chat_body(1, name=f"task {i}"))))
+               for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert time.time() - began < 20, "10 seconds each"
+    assert all(r[0] == 200 and "reason=store" in r[1]["x-paucis"] for r in said), said
+    db.close()
+    s.stop()
 
 
 def test_cold_turns():
