@@ -168,6 +168,12 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
         ledger_refuse(x->serve->ledger, v.why);
         return refuse(x, v.status, v.why, true);
     }
+    if (page_recalls(x)) {
+        if (v.length != 0) return refuse(x, MHD_HTTP_BAD_REQUEST, "no body belongs here", true);
+        x->recalls = true;
+        x->stage = STAGE_BODY;
+        return MHD_YES;
+    }
     struct own o = {0};
     struct buf page = {0};
     if (page_local(x, &o, &page)) return queue_own(x, &o, &page);
@@ -234,7 +240,7 @@ static enum MHD_Result body_done(struct xfer *x) {
         loop_post(x->serve->loop, x, POST_SEND);
     }
     wait_for_answer(x);
-    if (!x->streamed) work_add(x->serve->work, x, JOB_REWRITE);
+    if (!x->streamed) work_add(x->serve->work, x, x->recalls ? JOB_RECALL : JOB_REWRITE);
     return MHD_YES;
 }
 

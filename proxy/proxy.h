@@ -293,7 +293,7 @@ enum rung { RUNG_COMPACTED, RUNG_ORIGINAL, RUNG_EXIT };
 /* To the loop: send it; there is more to send; there is room for more; a worker is done with it and
  * the answer stands; the client's side is over. */
 enum post { POST_START = 1, POST_SEND = 2, POST_RECEIVE = 4, POST_STANDS = 8, POST_GONE = 16 };
-enum job { JOB_REWRITE, JOB_LADDER, JOB_LEDGER };
+enum job { JOB_REWRITE, JOB_LADDER, JOB_RECALL, JOB_LEDGER };
 
 struct serve;
 
@@ -312,6 +312,7 @@ struct xfer {
     struct headers in;
     struct route route;
     bool streamed; /* the body goes on as it comes, unread */
+    bool recalls;  /* a removed text is asked for: nothing goes to the provider */
     bool watched;
 
     /* the request body: as it came, decoded, and what is sent */

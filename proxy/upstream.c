@@ -387,7 +387,7 @@ static void let_go(struct loop *l, struct xfer *x) {
     *x->link = x->next;
     if (x->next) x->next->link = x->link;
     pthread_mutex_unlock(&l->lock);
-    work_add(l->serve->clerk, x, JOB_LEDGER);
+    if (!x->recalls) work_add(l->serve->clerk, x, JOB_LEDGER);
     xfer_drop(x); /* the hold that came with loop_watch */
 }
 
