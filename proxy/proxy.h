@@ -449,6 +449,8 @@ void keeper_free(struct keeper *k);
 void keeper_options(struct xfer *x, paucis_opts *o);
 /* What x->edited lacks is written and acknowledged. False: it is not, and may not be sent. */
 bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
+/* Is all of it in the store already? True as well if the store cannot be asked. */
+bool keeper_has(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
 /* After it was sent: is there a list of how it is turned back? Writes it. */
 bool keeper_waits(const struct keeper *k);
 void keeper_list(struct keeper *k);

@@ -189,6 +189,27 @@ def test_store_fails():
     p.caching = True
 
 
+def test_store_fails_after_turns_elsewhere():
+    """What requests that went past the proxy would have cut was never kept: nothing is sent that relies on it."""
+    p.caching, p.cache = False, set()
+    s = stable()
+    talk(s, 0, 5)
+    db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+    db.execute("CREATE TRIGGER no BEFORE INSERT ON text WHEN (NEW.kind&3) BEGIN SELECT RAISE(ABORT,'full'); END")
+    _, headers, _ = post(s, chat_body(10))
+    assert "reason=store" in headers["x-paucis"], headers
+    for handle in set(HANDLE.findall(sent())):
+        r = subprocess.run([PAUCIS, "recall", handle.decode(), "--store", s.store], capture_output=True)
+        assert r.returncode == 0, (handle, r.stderr)
+    assert sent() == chat_body(10), "no thinking, so the exit body is the original"
+    db.execute("DROP TRIGGER no")
+    db.close()
+    _, headers, _ = post(s, chat_body(11))
+    assert "reason=stopped" in headers["x-paucis"] and sent() == chat_body(11), headers
+    s.stop()
+    p.caching = True
+
+
 def test_store_is_locked():
     """Another process holds it: those who wait wait together, not one after the other."""
     s = stable("--jobs", "4")
