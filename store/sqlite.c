@@ -98,7 +98,8 @@ struct lite {
     sqlite3_stmt *st[STATEMENTS];
     sqlite3 *side; /* for lite_gone, which must not wait for those who write; opened when needed */
     sqlite3_stmt *gone;
-    pthread_mutex_t side_lock; /* of these two */
+    uint64_t untold;           /* how often lite_gone could not find out */
+    pthread_mutex_t side_lock; /* of these three */
     int64_t busy_ms;           /* when somebody last waited for other processes in vain */
 };
 
@@ -619,15 +620,18 @@ static bool open_side(struct lite *l) {
 
 static uint64_t lite_gone(struct store *s, uint64_t last) {
     struct lite *l = lite(s);
-    uint64_t now = last + 1; /* who cannot be told must ask for everything */
+    uint64_t now = 0;
+    int rc = SQLITE_ERROR;
+    (void)last;
     pthread_mutex_lock(&l->side_lock);
     if (open_side(l)) {
         bind_text(l->gone, 1, GONE);
-        int rc = sqlite3_step(l->gone);
-        if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-            now = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(l->gone, 0) : 0;
+        rc = sqlite3_step(l->gone);
+        if (rc == SQLITE_ROW) now = (uint64_t)sqlite3_column_int64(l->gone, 0);
         sqlite3_reset(l->gone);
     }
+    /* Who cannot be told must ask for everything, and no later number may be taken for this one. */
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) now = (uint64_t)1 << 63 | ++l->untold;
     pthread_mutex_unlock(&l->side_lock);
     return now;
 }
