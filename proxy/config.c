@@ -225,6 +225,7 @@ struct config *config_read(const struct args *a) {
     }
     c->listen = text(s, FLAG_LISTEN) ? text(s, FLAG_LISTEN) : "127.0.0.1:8484";
     c->token = text(s, FLAG_TOKEN);
+    if (c->token && !*c->token) c->token = NULL; /* a variable that was not set */
     c->ca = text(s, FLAG_CA);
     c->observe = on(s, FLAG_OBSERVE);
     c->inspect = on(s, FLAG_INSPECT);

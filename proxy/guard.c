@@ -17,12 +17,13 @@ static struct verdict no(int status, const char *why) {
     return (struct verdict){.status = status, .why = why};
 }
 
+/* In either place; a path with it is made one without, lest the provider be told. */
 static bool token_given(struct xfer *x, const char *token) {
     const char *h = headers_get(&x->in, "x-paucis-token");
-    if (h && same_secret(h, strlen(h), token)) return true;
-    if (strncmp(x->uri, "/~", 2) != 0) return false;
+    bool given = h && same_secret(h, strlen(h), token);
+    if (strncmp(x->uri, "/~", 2) != 0) return given;
     size_t n = strcspn(x->uri + 2, "/");
-    if (x->uri[2 + n] != '/' || !same_secret(x->uri + 2, n, token)) return false;
+    if (x->uri[2 + n] != '/' || !same_secret(x->uri + 2, n, token)) return given;
     memmove(x->uri, x->uri + 2 + n, strlen(x->uri + 2 + n) + 1);
     return true;
 }

@@ -149,6 +149,15 @@ bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
     return false;
 }
 
+bool keeper_has(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
+    struct keeper *k = x->keeper;
+    char conv[CONV_MAX];
+    if (!k) return !x->serve->keep;
+    name_of(x, conv);
+    if (!pledge_take(&k->pledge, conv, ctx, in, n, x->edited.data, x->edited.len)) return false;
+    return store_has(k->all->store, &k->pledge.batch, KEPT_TEXT | KEPT_PIECE) != STORE_ABSENT;
+}
+
 bool keeper_waits(const struct keeper *k) { return k && k->taken; }
 
 void keeper_list(struct keeper *k) {
@@ -247,6 +256,10 @@ struct keeper *keeper_new(struct keep_all *k) {
 void keeper_free(struct keeper *k) { (void)k; }
 void keeper_options(struct xfer *x, paucis_opts *o) { (void)x, (void)o; }
 bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
+    (void)x, (void)ctx, (void)in, (void)n;
+    return true;
+}
+bool keeper_has(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
     (void)x, (void)ctx, (void)in, (void)n;
     return true;
 }

@@ -145,12 +145,24 @@ static void stop(struct xfer *x, enum mode mode, const char *rule) {
     if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
 }
 
-/* Not even what the client sent is taken: the fault is not ours. */
+static void remember(struct xfer *x) {
+    x->before.mode = x->conv.mode;
+    x->before.stopped_at = x->conv.stopped_at;
+    memcpy(x->before.stop, x->conv.stop, sizeof x->before.stop);
+}
+
+/* Not even what the client sent is taken: the fault is not ours, and all is as it was. */
 static void start_again(struct xfer *x) {
-    x->conv.mode = MODE_RUNS;
-    x->conv.stopped_at = 0;
-    x->conv.stop[0] = '\0';
+    x->conv.mode = x->before.mode;
+    x->conv.stopped_at = x->before.stopped_at;
+    memcpy(x->conv.stop, x->before.stop, sizeof x->conv.stop);
     if (x->conv.id) (void)record_put(x->serve->record, &x->conv);
+}
+
+/* A limit or a fault at the last try says nothing about the body either. */
+void ladder_end(struct xfer *x) {
+    bool taken = !x->error && x->status >= 200 && x->status < 300;
+    if (x->rung != RUNG_COMPACTED && !taken && x->conv.mode != x->before.mode) start_again(x);
 }
 
 /* Thinking is refused as bound to another prefix, and we know of none: the record was lost, and it
@@ -191,6 +203,7 @@ bool ladder_again(struct xfer *x, struct desk *d) {
     bool again = false;
     paucis_ctx *ctx = d ? d->ctx : NULL;
     x->keeper = d ? d->keeper : NULL;
+    if (x->rung == RUNG_COMPACTED) remember(x);
     if (read_refusal(x, &text)) {
         const char *rule = history_rule(text.data);
         if (any_of(text.data, too_long))

@@ -210,7 +210,7 @@ void ledger_add(struct ledger *l, struct xfer *x) {
         add_event(l, x, now);
         add_time(l, x->work_us);
         if (!x->rewritten) add_reason(l->reasons, x->reason ? x->reason : "nothing-to-save");
-        if (x->rung != RUNG_COMPACTED) l->stops++;
+        if (x->rung != RUNG_COMPACTED && x->conv.mode != x->before.mode) l->stops++;
         if (x->rewritten) l->cuts += x->stats.cut_now;
     } else {
         l->forwarded++;

@@ -124,12 +124,19 @@ static enum MHD_Result add_header(void *cls, enum MHD_ValueKind kind, const char
     return x->in.n > MAX_HEADERS || x->in.failed ? MHD_NO : MHD_YES;
 }
 
-/* From here on the loop has it too, and sees the client leave. */
-static void watch(struct xfer *x) {
-    if (x->watched) return;
-    x->watched = true;
-    xfer_hold(x);
-    loop_watch(x->serve->loop, x);
+/* From here on the loop has it too, and sees the client leave. False: too late, all that the loop
+ * has is being broken off; whoever is told otherwise is among those. */
+static bool watch(struct xfer *x) {
+    if (!x->watched) {
+        x->watched = true;
+        xfer_hold(x);
+        loop_watch(x->serve->loop, x);
+    }
+    return !atomic_load(&x->serve->ending);
+}
+
+static enum MHD_Result refuse_late(struct xfer *x) {
+    return refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "the proxy is ending", true);
 }
 
 static void wait_for_answer(struct xfer *x) {
@@ -162,6 +169,12 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
         ledger_refuse(x->serve->ledger, v.why);
         return refuse(x, v.status, v.why, true);
     }
+    if (page_recalls(x)) {
+        if (v.length != 0) return refuse(x, MHD_HTTP_BAD_REQUEST, "no body belongs here", true);
+        x->recalls = true;
+        x->stage = STAGE_BODY;
+        return MHD_YES;
+    }
     struct own o = {0};
     struct buf page = {0};
     if (page_local(x, &o, &page)) return queue_own(x, &o, &page);
@@ -177,7 +190,7 @@ static enum MHD_Result begin(struct xfer *x, const char *method) {
     if (!x->streamed && v.length > 0 && !spare_take(&x->body, (size_t)v.length))
         return refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory", true);
     if (x->streamed) {
-        watch(x);
+        if (!watch(x)) return refuse_late(x);
         loop_post(x->serve->loop, x, POST_START);
     }
     return MHD_YES;
@@ -194,13 +207,14 @@ static void take_collected(struct xfer *x, const char *data, size_t *n) {
     pthread_mutex_unlock(&x->lock);
     x->reason = "size";
     x->streamed = true;
-    watch(x);
+    (void)watch(x); /* it is refused when its body is done */
     loop_post(x->serve->loop, x, POST_START);
 }
 
-static void take_streamed(struct xfer *x, const char *data, size_t *n) {
+static enum MHD_Result take_streamed(struct xfer *x, const char *data, size_t *n) {
     pthread_mutex_lock(&x->lock);
-    bool over = x->head_ready || x->client_gone; /* an early answer: the rest is of no use */
+    /* an early answer, or none: the rest is of no use */
+    bool over = x->head_ready || x->client_gone || atomic_load(&x->serve->ending);
     bool full = !over && pipe_len(&x->up) >= PIPE_HIGH;
     if (full) {
         x->up.writer_waits = x->suspended = true;
@@ -209,15 +223,17 @@ static void take_streamed(struct xfer *x, const char *data, size_t *n) {
         if (!over) buf_add(&x->up.b, data, *n);
         *n = 0;
     }
+    bool failed = x->up.b.failed;
     pthread_mutex_unlock(&x->lock);
     if (!full) loop_post(x->serve->loop, x, POST_SEND);
+    return failed ? MHD_NO : MHD_YES; /* a body with a gap is not to end as if it were whole */
 }
 
 static enum MHD_Result body_done(struct xfer *x) {
     x->t_body = now_us();
     conns_expect(x->con, 0);
     if (x->body.failed) return refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory", true);
-    watch(x);
+    if (!watch(x)) return refuse_late(x);
     if (x->streamed) {
         pthread_mutex_lock(&x->lock);
         x->up.eof = true;
@@ -225,7 +241,7 @@ static enum MHD_Result body_done(struct xfer *x) {
         loop_post(x->serve->loop, x, POST_SEND);
     }
     wait_for_answer(x);
-    if (!x->streamed) work_add(x->serve->work, x, JOB_REWRITE);
+    if (!x->streamed) work_add(x->serve->work, x, x->recalls ? JOB_RECALL : JOB_REWRITE);
     return MHD_YES;
 }
 
@@ -240,10 +256,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const c
     case STAGE_HEAD: return begin(x, method);
     case STAGE_BODY:
         if (*n == 0) return body_done(x);
-        if (x->streamed)
-            take_streamed(x, data, n);
-        else
-            take_collected(x, data, n);
+        if (x->streamed) return take_streamed(x, data, n);
+        take_collected(x, data, n);
         return MHD_YES;
     case STAGE_WAIT: {
         pthread_mutex_lock(&x->lock);

@@ -51,10 +51,27 @@ static void add_health(struct xfer *x, struct own *o, struct buf *b) {
             draining ? "draining" : "ok", paucis_version_string(), atomic_load(&x->serve->active));
 }
 
+bool page_recalls(const struct xfer *x) { return strncmp(x->uri, RECALL, strlen(RECALL)) == 0; }
+
+static void add_header(struct headers *h, const char *name, const char *value) {
+    headers_add(h, name, strlen(name), value, strlen(value));
+}
+
 /* A removed text, for who may have it. */
-static void add_recall(struct xfer *x, struct own *o, struct buf *b) {
-    o->type = "text/plain; charset=utf-8";
-    o->status = keep_recall(x, x->uri + strlen(RECALL), b);
+void page_recall(struct xfer *x) {
+    struct buf text = {0};
+    int status = keep_recall(x, x->uri + strlen(RECALL), &text);
+    if (text.failed) {
+        buf_free(&text);
+        status = 503;
+    }
+    pthread_mutex_lock(&x->lock);
+    x->status = status;
+    x->length = (int64_t)text.len;
+    x->down.b = text;
+    add_header(&x->out, "Content-Type", "text/plain; charset=utf-8");
+    add_header(&x->out, "Cache-Control", "no-store");
+    pthread_mutex_unlock(&x->lock);
 }
 
 bool page_local(struct xfer *x, struct own *o, struct buf *body) {
@@ -65,10 +82,6 @@ bool page_local(struct xfer *x, struct own *o, struct buf *body) {
                  {"/paucis/data", add_data}, {"/paucis/texts", add_texts},
                  {"/metrics", add_metrics},  {"/healthz", add_health}};
     size_t n = strcspn(x->uri, "?");
-    if (strncmp(x->uri, RECALL, strlen(RECALL)) == 0) {
-        add_recall(x, o, body);
-        return !body->failed;
-    }
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (strlen(pages[i].path) != n || memcmp(x->uri, pages[i].path, n) != 0) continue;
         o->status = 200;

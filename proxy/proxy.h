@@ -293,7 +293,7 @@ enum rung { RUNG_COMPACTED, RUNG_ORIGINAL, RUNG_EXIT };
 /* To the loop: send it; there is more to send; there is room for more; a worker is done with it and
  * the answer stands; the client's side is over. */
 enum post { POST_START = 1, POST_SEND = 2, POST_RECEIVE = 4, POST_STANDS = 8, POST_GONE = 16 };
-enum job { JOB_REWRITE, JOB_LADDER, JOB_LEDGER };
+enum job { JOB_REWRITE, JOB_LADDER, JOB_RECALL, JOB_LEDGER };
 
 struct serve;
 
@@ -312,6 +312,7 @@ struct xfer {
     struct headers in;
     struct route route;
     bool streamed; /* the body goes on as it comes, unread */
+    bool recalls;  /* a removed text is asked for: nothing goes to the provider */
     bool watched;
 
     /* the request body: as it came, decoded, and what is sent */
@@ -327,6 +328,10 @@ struct xfer {
     struct scan scan;
     paucis_stats stats;
     enum rung rung;
+    struct { /* how it was sent before the ladder, which may be for good */
+        uint64_t mode, stopped_at;
+        char stop[STOP_TEXT];
+    } before;
     bool rewritten, forced;
     struct keeper *keeper; /* the worker's, while it has this request */
     const char *reason;    /* why it passes through, or why this rung; static text */
@@ -338,6 +343,7 @@ struct xfer {
     /* upstream.c */
     void *easy, *list;
     bool active, gone;
+    bool headed; /* the head of the answer is complete */
     struct listener *listener;
     struct usage usage;
     int64_t t_begin, t_body, t_sent, t_head, t_end; /* microseconds */
@@ -386,6 +392,7 @@ struct serve {
     struct conns *conns;
     atomic_uint active; /* requests under way */
     atomic_bool draining;
+    atomic_bool ending; /* what is under way is broken off, and nothing else begun */
     atomic_uint_fast64_t next_id;
     bool loopback;
     unsigned port;
@@ -424,6 +431,7 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason);
 /* The exit body. False: it is the original, or cannot be had. */
 bool rewrite_send_exit(struct xfer *x, paucis_ctx *ctx, const char *reason);
 bool ladder_again(struct xfer *x, struct desk *d); /* true: x->send is to be tried now */
+void ladder_end(struct xfer *x);                   /* after the turn: was any of it taken? */
 
 /* ---- keep.c: the store --------------------------------------------------------------------- */
 
@@ -441,6 +449,8 @@ void keeper_free(struct keeper *k);
 void keeper_options(struct xfer *x, paucis_opts *o);
 /* What x->edited lacks is written and acknowledged. False: it is not, and may not be sent. */
 bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
+/* Is all of it in the store already? True as well if the store cannot be asked. */
+bool keeper_has(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n);
 /* After it was sent: is there a list of how it is turned back? Writes it. */
 bool keeper_waits(const struct keeper *k);
 void keeper_list(struct keeper *k);

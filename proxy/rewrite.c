@@ -332,9 +332,11 @@ static bool add_number(char list[LIST_TEXT], uint64_t n) {
 
 /* The store failed: what was cut before is cut again, since it was acknowledged then, and nothing
  * else. The record remembers that this request was sent so. If that happens too often, the
- * conversation stays as it is. */
+ * conversation stays as it is. If turns went past us meanwhile, what their requests would have cut
+ * is not there: then the conversation is left. */
 static void withhold(struct xfer *x, paucis_ctx *ctx) {
     struct conv *c = &x->conv;
+    const struct buf *in = plain_of(x);
     uint64_t now = count_messages(x);
     paucis_err err;
     if (!is_stable(x)) {
@@ -347,10 +349,14 @@ static void withhold(struct xfer *x, paucis_ctx *ctx) {
         snprintf(c->stop, sizeof c->stop, "the store failed too often");
     }
     if (c->id) (void)record_put(x->serve->record, c);
-    if (c->first_edit && rewrite_render(x, ctx, &err))
-        rewrite_send_edited(x);
-    else
+    if (!c->first_edit || !rewrite_render(x, ctx, &err)) {
         rewrite_send_original(x, "store");
+    } else if (keeper_has(x, ctx, in->data, in->len)) {
+        rewrite_send_edited(x);
+    } else {
+        stop(x, "the store failed, and does not have all that is left out");
+        rewrite_send_safe(x, ctx, "store");
+    }
     x->reason = "store";
 }
 

@@ -91,18 +91,24 @@ void serve_stop(struct serve *s) {
     const struct config *c = atomic_load(&s->config);
     atomic_store(&s->draining, true);
     wait_quiet(s, c->drain * 1000);
+    atomic_store(&s->ending, true);
     loop_cancel(s->loop);
     wait_quiet(s, 2000);
-    listen_stop(s);
+    listen_stop(s); /* it aborts if a connection is suspended still */
     wait_quiet(s, 2000);
-    work_stop(s->work);
-    work_stop(s->clerk);
+    work_stop(s->work); /* hands to the loop, and that to the clerk */
     loop_stop(s->loop);
+    work_stop(s->clerk);
     free_all(s);
 }
 
 static void reload(struct serve *s, const struct args *a) {
     struct config *old = atomic_load(&s->config), *now = config_read(a);
+    if (now && !s->loopback && !now->token) { /* the address stays, and so must its condition */
+        complain("without a token everybody could use this address");
+        config_free(now);
+        now = NULL;
+    }
     if (!now) {
         complain("the configuration stays as it was");
         return;

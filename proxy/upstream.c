@@ -114,6 +114,7 @@ static bool must_hold(const struct xfer *x) {
 
 static void head_done(struct xfer *x) {
     curl_off_t length = -1;
+    x->headed = true;
     /* The answer may take minutes; setting its size makes libcurl let go of the buffer. */
     if (!x->streamed && x->sent == x->send_len)
         curl_easy_setopt(x->easy, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
@@ -134,6 +135,7 @@ static void head_done(struct xfer *x) {
 static size_t on_header(char *line, size_t one, size_t n, void *ud) {
     struct xfer *x = ud;
     (void)one;
+    if (x->headed) return n; /* trailers are left out: others read the head by now */
     if (n > 5 && memcmp(line, "HTTP/", 5) == 0) {
         const char *space = memchr(line, ' ', n);
         headers_free(&x->out);
@@ -141,8 +143,8 @@ static size_t on_header(char *line, size_t one, size_t n, void *ud) {
         x->status = space ? (int)strtol(space, NULL, 10) : 0;
         if (x->status < 100 || x->status > 999) return 0;
     } else if (line[0] == '\r' || line[0] == '\n') {
-        if (x->status >= 200 && !x->head_ready) head_done(x);
-    } else if (x->status >= 200 && !x->head_ready) { /* trailers are left out */
+        if (x->status >= 200) head_done(x);
+    } else if (x->status >= 200) {
         add_line(x, line, n);
         x->out_bytes += n;
     }
@@ -243,6 +245,8 @@ static struct curl_slist *request_headers(const struct xfer *x) {
         if (!headers_get(&x->in, added[k])) ok = add_header(&list, added[k], NULL);
     if (ok && x->streamed && x->stream_len < 0)
         ok = add_header(&list, "Transfer-Encoding", "chunked");
+    if (ok && x->streamed && x->stream_len == 0 && headers_get(&x->in, "Content-Length"))
+        ok = add_header(&list, "Content-Length", "0"); /* servers want it with an empty POST */
     if (ok) return list;
     curl_slist_free_all(list);
     return NULL;
@@ -306,6 +310,7 @@ static long upload_buffer(const struct xfer *x) {
 
 static void start(struct loop *l, struct xfer *x) {
     CURL *e = curl_easy_init();
+    x->headed = false;
     x->easy = e;
     x->list = e ? request_headers(x) : NULL;
     if (x->list) {
@@ -382,7 +387,7 @@ static void let_go(struct loop *l, struct xfer *x) {
     *x->link = x->next;
     if (x->next) x->next->link = x->link;
     pthread_mutex_unlock(&l->lock);
-    work_add(l->serve->clerk, x, JOB_LEDGER);
+    if (!x->recalls) work_add(l->serve->clerk, x, JOB_LEDGER);
     xfer_drop(x); /* the hold that came with loop_watch */
 }
 
@@ -484,6 +489,15 @@ void loop_cancel(struct loop *l) {
     (void)!write(l->wake, &one, sizeof one);
 }
 
+static void read_notes(struct loop *l) {
+    struct xfer *x;
+    unsigned posts;
+    while ((x = next_note(l, &posts))) {
+        take_note(l, x, posts);
+        xfer_drop(x);
+    }
+}
+
 static void *run(void *ud) {
     struct loop *l = ud;
     struct epoll_event events[EVENTS];
@@ -503,13 +517,9 @@ static void *run(void *ud) {
             contexts_tick(l->serve->contexts);
             swept = now_us();
         }
-        struct xfer *x;
-        unsigned posts;
-        while ((x = next_note(l, &posts))) {
-            take_note(l, x, posts);
-            xfer_drop(x);
-        }
+        read_notes(l);
     }
+    read_notes(l); /* of the workers' last */
     return NULL;
 }
 

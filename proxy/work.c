@@ -1,4 +1,5 @@
 /* Workers: they decide what is sent, so that the threads which move bytes never wait for it. */
+#include "page.h"
 #include "proxy.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static struct xfer *take(struct work *w) {
     return x;
 }
 
-/* The refused answer goes to the client after all. */
+/* What there is goes to the client: a refused answer after all, or one of our own. */
 static void let_stand(struct xfer *x) {
     pthread_mutex_lock(&x->lock);
     x->hold = false;
@@ -83,7 +84,12 @@ static void *run(void *ud) {
             else
                 let_stand(x);
             break;
+        case JOB_RECALL:
+            page_recall(x);
+            let_stand(x);
+            break;
         case JOB_LEDGER:
+            ladder_end(x);
             rewrite_watch(x);
             ledger_add(w->serve->ledger, x);
             break;

@@ -28,7 +28,8 @@ enum {
     PAUSE_MS = 50,
     EAGER = 4,         /* rounds without a pause, as long as nodes only send us on */
     TIMEOUT_MS = 3000, /* for an answer */
-    PATIENCE = 5       /* times that, for a fail-over */
+    PATIENCE = 5,      /* times that, for a fail-over */
+    REST_MS = 5000     /* who comes so soon after patience was over does not wait in its turn */
 };
 
 struct node {
@@ -51,6 +52,7 @@ struct link {
     uint8_t slot[SLOTS]; /* node */
     char user[128], password[256];
     long db, wait, timeout_ms;
+    int64_t gave_up; /* milliseconds; 0: not since it last worked */
 };
 
 static int64_t now_ms(void) {
@@ -354,6 +356,7 @@ static bool run_some(struct link *l, struct call *calls, size_t n, char *why, si
             if (!fixed[i] && !calls[i].asking && !calls[i].reply)
                 calls[i].node = l->slot[slot_of(calls[i].key)];
         if (!round_of(l, calls, n, fixed, &worst, why, cap)) return true;
+        if (worst != REFUSED && now_ms() > end) l->gave_up = now_ms();
         if (worst == REFUSED || now_ms() > end) return false;
         if (worst != LATER && round < EAGER) continue;
         l->stale = true;
@@ -362,6 +365,8 @@ static bool run_some(struct link *l, struct call *calls, size_t n, char *why, si
 }
 
 bool link_run(struct link *l, struct call *calls, size_t n, char *why, size_t cap) {
+    if (l->gave_up && now_ms() - l->gave_up < REST_MS) return false; /* why is still that */
+    l->gave_up = 0;
     for (size_t from = 0; from < n; from += AT_ONCE) {
         size_t some = n - from < AT_ONCE ? n - from : AT_ONCE;
         if (!run_some(l, calls + from, some, why, cap)) return false;
@@ -379,6 +384,7 @@ static bool wait_for(struct link *l, struct node *n) {
         if (!r) drop(n);
         if (r) freeReplyObject(r);
     }
+    if (!ok && n->redis) l->gave_up = now_ms();
     return ok;
 }
 

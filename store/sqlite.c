@@ -21,6 +21,7 @@
 enum {
     VERSION = 1,
     BUSY_MS = 10000, /* others hold the lock for a transaction, which is milliseconds */
+    REST_MS = 1000,  /* who comes so soon after one has waited in vain does not wait in its turn */
     EVICT_STEP = 256
 };
 
@@ -97,7 +98,9 @@ struct lite {
     sqlite3_stmt *st[STATEMENTS];
     sqlite3 *side; /* for lite_gone, which must not wait for those who write; opened when needed */
     sqlite3_stmt *gone;
-    pthread_mutex_t side_lock; /* of these two */
+    uint64_t untold;           /* how often lite_gone could not find out */
+    pthread_mutex_t side_lock; /* of these three */
+    int64_t busy_ms;           /* when somebody last waited for other processes in vain */
 };
 
 /* ---- small tools; the lock is held ---------------------------------------------------------- */
@@ -399,13 +402,30 @@ static enum store_err shrink(struct store *s, const struct store_batch *b) {
     return done(s, st) ? STORE_OK : STORE_FAILED;
 }
 
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Threads that stood behind one that waited in vain have waited as long, and would do so once
+ * more, one after the other. */
+static bool begin_write(struct store *s) {
+    struct lite *l = lite(s);
+    if (l->busy_ms && now_ms() - l->busy_ms < REST_MS)
+        return store_fail(s, "database is locked"), false;
+    bool ok = run(s, "BEGIN IMMEDIATE");
+    l->busy_ms = !ok && sqlite3_errcode(l->db) == SQLITE_BUSY ? now_ms() : 0;
+    return ok;
+}
+
 /* In one transaction; a lazy one need not be on the disk at once. */
 static enum store_err write_all(struct store *s, const struct store_batch *b, bool lazy,
                                 enum store_err (*write)(struct store *,
                                                         const struct store_batch *)) {
     pthread_mutex_lock(&s->lock);
     bool ok = !lazy || run(s, "PRAGMA synchronous=NORMAL");
-    enum store_err err = ok && run(s, "BEGIN IMMEDIATE") ? write(s, b) : STORE_FAILED;
+    enum store_err err = ok && begin_write(s) ? write(s, b) : STORE_FAILED;
     err = finish(s, err);
     if (lazy && !run(s, "PRAGMA synchronous=FULL")) err = STORE_FAILED;
     pthread_mutex_unlock(&s->lock);
@@ -600,15 +620,18 @@ static bool open_side(struct lite *l) {
 
 static uint64_t lite_gone(struct store *s, uint64_t last) {
     struct lite *l = lite(s);
-    uint64_t now = last + 1; /* who cannot be told must ask for everything */
+    uint64_t now = 0;
+    int rc = SQLITE_ERROR;
+    (void)last;
     pthread_mutex_lock(&l->side_lock);
     if (open_side(l)) {
         bind_text(l->gone, 1, GONE);
-        int rc = sqlite3_step(l->gone);
-        if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-            now = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(l->gone, 0) : 0;
+        rc = sqlite3_step(l->gone);
+        if (rc == SQLITE_ROW) now = (uint64_t)sqlite3_column_int64(l->gone, 0);
         sqlite3_reset(l->gone);
     }
+    /* Who cannot be told must ask for everything, and no later number may be taken for this one. */
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) now = (uint64_t)1 << 63 | ++l->untold;
     pthread_mutex_unlock(&l->side_lock);
     return now;
 }

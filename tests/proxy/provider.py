@@ -41,7 +41,7 @@ class Provider:
         self.bill = {"fresh": 0, "cached": 0, "written": 0, "requests": 0}
         self.aborted = 0  # clients that left in mid-answer
         self.open = 0
-        self.refuse_next = []  # functions body -> error text or None
+        self.refuse_next = []  # functions body -> None, error text, (status, text)
         self.port = None
 
     # ---- one connection ----------------------------------------------------------------------
@@ -133,6 +133,11 @@ class Provider:
         if fault == "bad-gzip":
             await self.send(writer, 200, {"content-encoding": "gzip"}, b"not gzip")
             return True
+        if fault.startswith("trailers"):
+            writer.write(b"HTTP/1.1 %s X\r\ntransfer-encoding: chunked\r\nx-head: 1\r\n\r\n2\r\n{}\r\n0\r\n"
+                         b"x-trailer: 1\r\nHTTP/1.1: 777 X\r\n\r\n" % fault[9:].encode())
+            await writer.drain()
+            return True
         if fault == "huge-header":
             await self.send(writer, 200, {"x-long": "y" * 200000}, b"{}")
             return True
@@ -180,7 +185,8 @@ class Provider:
         error = self.judge(fmt, body, doc, view)
         if error:
             self.refused.append(error)
-            await self.send(writer, 400, {}, json.dumps(error_body(fmt, error)).encode())
+            status, error = error if isinstance(error, tuple) else (400, error)
+            await self.send(writer, status, {}, json.dumps(error_body(fmt, error)).encode())
             return True
         if path.endswith("count_tokens"):
             await self.send(writer, 200, {}, json.dumps({"input_tokens": len(body) // 4}).encode())

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from harness import LONG, SANITIZED, Serve, Upstream, ask, chat_body, post, raw, run_tests, until
+from harness import LONG, PATIENCE, SANITIZED, Serve, Upstream, ask, chat_body, post, raw, run_tests, until
 
 up = Upstream(check=False)
 p = up.provider
@@ -62,6 +62,24 @@ def test_passes_error_statuses():
         status, headers, body = post(s, chat_body(1), x_fault=f"status-{code}")
         assert status == code and headers["retry-after"] == "7", (status, headers)
         assert json.loads(body)["error"]["message"] == "x"
+    s.stop()
+
+
+def test_trailers():
+    """What follows an answer is not its head, whatever it looks like, nor with one that is held back."""
+    s = Serve(up)
+    for code in (200, 400):
+        for _ in range(20):
+            status, headers, body = post(s, chat_body(1), x_fault=f"trailers-{code}")
+            assert (status, body) == (code, b"{}") and headers["x-head"] == "1", (status, headers, body)
+            assert "x-trailer" not in headers, headers
+    s.stop()
+
+
+def test_empty_bodies():
+    s = Serve(up)
+    assert ask(s.port, "POST", "/v1/responses/r/cancel", b"")[0] == 200 and last()[2]["content-length"] == "0"
+    assert ask(s.port, "DELETE", "/v1/files/f")[0] == 200 and "content-length" not in last()[2]
     s.stop()
 
 
@@ -251,6 +269,8 @@ def test_host_and_token():
     from harness import PAUCIS
     r = subprocess.run([PAUCIS, "serve", "--record", "none", "--listen", "0.0.0.0:0"], capture_output=True)
     assert r.returncode == 2 and b"--token" in r.stderr
+    r = subprocess.run([*r.args, "--token", ""], capture_output=True)
+    assert r.returncode == 2 and b"--token" in r.stderr
     s = Serve(up, "--token", "sesame", listen="0.0.0.0:0")
     assert ask(s.port, "GET", "/v1/models")[0] == 401
     assert ask(s.port, "GET", "/paucis/")[0] == 401
@@ -258,6 +278,8 @@ def test_host_and_token():
     assert ask(s.port, "GET", "/v1/models", headers={"x-paucis-token": "sesame"})[0] == 200
     assert "x-paucis-token" not in last()[2]
     assert ask(s.port, "GET", "/~sesame/v1/models")[0] == 200 and last()[1] == "/v1/models"
+    both = ask(s.port, "GET", "/~sesame/v1/models", headers={"x-paucis-token": "sesame"})
+    assert both[0] == 200 and last()[1] == "/v1/models"
     assert ask(s.port, "GET", "/~wrong/v1/models")[0] == 401
     assert ask(s.port, "GET", "/healthz")[0] == 200
     s.stop()
@@ -373,6 +395,23 @@ def test_drain():
     t.join()
 
 
+def test_drain_ends_late_requests():
+    """A body that is complete only when patience is over is refused; nothing is waited for then."""
+    s = Serve(up, "--drain", "1")
+    body = chat_body(3)
+    c = socket.create_connection(("127.0.0.1", s.port))
+    c.settimeout(PATIENCE)
+    c.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-fault: silent\r\n"
+              b"content-length: %d\r\n\r\n" % len(body) + body[:100])
+    assert until(lambda: json.loads(ask(s.port, "GET", "/healthz")[2])["active"] > 1)
+    s.process.send_signal(signal.SIGTERM)
+    time.sleep(1.7)
+    c.sendall(body[100:])
+    assert c.recv(100).startswith(b"HTTP/1.1 503 ")
+    c.close()
+    s.stop()
+
+
 def test_reload():
     other = Upstream(check=False)
     config = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"paucis-test-{os.getpid()}.conf")
@@ -391,6 +430,15 @@ def test_reload():
     assert until(lambda: "read again" in s.text())
     status, headers, _ = post(s, chat_body(30))
     assert "reason=observe" in headers["x-paucis"], headers
+    s.stop()
+    with open(config, "w") as f:
+        f.write("token = sesame\n")
+    s = Serve(up, "--config", config, listen="0.0.0.0:0")
+    with open(config, "w") as f:
+        f.write("idle = 7\n")
+    s.process.send_signal(signal.SIGHUP)
+    assert until(lambda: "stays as it was" in s.text()), s.text()
+    assert ask(s.port, "GET", "/v1/models")[0] == 401
     s.stop()
     os.unlink(config)
 

@@ -4,6 +4,8 @@ import json
 import re
 import sqlite3
 import subprocess
+import threading
+import time
 
 from harness import PAUCIS, Serve, Upstream, ask, long_text, post, run_tests, until
 
@@ -185,6 +187,47 @@ def test_store_fails():
     assert until(lambda: restored(s, sent()) == chat_body(7))
     s.stop()
     p.caching = True
+
+
+def test_store_fails_after_turns_elsewhere():
+    """What requests that went past the proxy would have cut was never kept: nothing is sent that relies on it."""
+    p.caching, p.cache = False, set()
+    s = stable()
+    talk(s, 0, 5)
+    db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+    db.execute("CREATE TRIGGER no BEFORE INSERT ON text WHEN (NEW.kind&3) BEGIN SELECT RAISE(ABORT,'full'); END")
+    _, headers, _ = post(s, chat_body(10))
+    assert "reason=store" in headers["x-paucis"], headers
+    for handle in set(HANDLE.findall(sent())):
+        r = subprocess.run([PAUCIS, "recall", handle.decode(), "--store", s.store], capture_output=True)
+        assert r.returncode == 0, (handle, r.stderr)
+    assert sent() == chat_body(10), "no thinking, so the exit body is the original"
+    db.execute("DROP TRIGGER no")
+    db.close()
+    _, headers, _ = post(s, chat_body(11))
+    assert "reason=stopped" in headers["x-paucis"] and sent() == chat_body(11), headers
+    s.stop()
+    p.caching = True
+
+
+def test_store_is_locked():
+    """Another process holds it: those who wait wait together, not one after the other."""
+    s = stable("--jobs", "4")
+    for i in range(4):
+        post(s, chat_body(0, name=f"task {i}"))
+    db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    said, began = [], time.time()
+    threads = [threading.Thread(target=lambda i=i: said.append(post(s, chat_body(1, name=f"task {i}"))))
+               for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert time.time() - began < 20, "10 seconds each"
+    assert all(r[0] == 200 and "reason=store" in r[1]["x-paucis"] for r in said), said
+    db.close()
+    s.stop()
 
 
 def test_cold_turns():

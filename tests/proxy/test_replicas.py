@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from harness import LONG, PAUCIS, Serve, Upstream, folder, long_text, post, processes, run_tests, until
+from harness import LONG, PAUCIS, Serve, Upstream, ask, folder, long_text, post, processes, run_tests, until
 from servers import Redis, free_port, make_cluster
 
 if not shutil.which("redis-server") or \
@@ -212,6 +212,33 @@ class Pair:
         for r in self.at:
             r.stop()
         self.redis.stop(signal.SIGKILL)
+
+
+def test_redis_hangs():
+    """Requests that wait for it wait together, and pass as they came; other ways are not in its shadow, not even
+    while somebody recalls a text; and all is well when it goes on."""
+    redis, up = Redis(folder("redis")), Upstream(check=False)
+    s = Serve(up, "--store", f"redis://127.0.0.1:{redis.port}?timeout=400", decide=())
+    for i in range(6):
+        post(s, body(i, 0))
+    redis.job.send_signal(signal.SIGSTOP)
+    said, began = [], time.time()
+    threads = [threading.Thread(target=lambda i=i: said.append(post(s, body(i, 1)))) for i in range(6)]
+    threads += [threading.Thread(target=lambda: ask(s.port, "GET", "/paucis/recall/0123456789abcdef")) for _ in range(4)]
+    for t in threads:
+        t.start()
+    time.sleep(0.3)
+    for _ in range(8):
+        assert ask(s.port, "GET", "/v1/models")[0] == 200
+    assert time.time() - began < 1.5, "less than Redis is waited for"
+    for t in threads:
+        t.join()
+    assert time.time() - began < 8, "two seconds each"
+    assert all(r[0] == 200 and "reason=record" in r[1]["x-paucis"] for r in said), said
+    redis.job.send_signal(signal.SIGCONT)
+    assert until(lambda: "record" not in post(s, body(0, 2))[1]["x-paucis"])
+    s.stop()
+    redis.stop()
 
 
 def test_off_reaches_every_replica():

@@ -191,6 +191,40 @@ def test_refused_anyway():
     s.stop()
 
 
+def test_refused_after_a_stop():
+    """A refusal that has nothing to do with us does not start again what was stopped."""
+    s = Serve(up)
+    state = "SELECT mode, stopped_at, stop FROM conv"
+    post(s, chat_body(20))
+    post(s, chat_body(21), x_paucis="off")
+    was = rows(s, state)
+    p.refuse_next = [lambda body: "your credit balance is too low"]
+    assert post(s, chat_body(22))[0] == 400
+    p.refuse_next = []
+    assert rows(s, state) == was and was[0][2] == "switched off by the client", (was, rows(s, state))
+    post(s, chat_body(23))
+    assert sent() == chat_body(23)
+    s.stop()
+
+
+def test_refusal_and_then_a_fault():
+    """Only an original that the provider takes stops a conversation."""
+    s = Serve(up)
+    first = []
+
+    def refuse(body):
+        first.append(body)
+        return "no tool call found for it" if len(first) == 1 else (429, "slow down")
+    p.refuse_next = [refuse]
+    status, headers, _ = post(s, chat_body(20))
+    p.refuse_next = []
+    assert status == 429 and len(first) == 2 and first[1] == chat_body(20), (status, headers)
+    assert until(lambda: rows(s, "SELECT mode, stop FROM conv") == [(0, "")]), rows(s, "SELECT mode, stop FROM conv")
+    assert post(s, chat_body(21))[1]["x-paucis"].startswith("saved=")
+    assert b"paucis_stops_total 0" in ask(s.port, "GET", "/metrics")[2]
+    s.stop()
+
+
 def test_window_is_learnt():
     """A raw body of 1.5 times the window: the window is learnt from the refusal, the next is shorter."""
     for decide in (("-p", "classic"), ("-p", "stable"), ("-p", "stable", "-l", "balanced")):

@@ -202,9 +202,28 @@ static void sees_what_has_gone(void) {
     store_close(store);
 }
 
+/* The number that stands for "it could not be found out" is none that a purge will give. */
+static void not_knowing_is_no_number(void) {
+    struct store *store = open_named("untold"), *hand = open_named("untold");
+    char path[80], away[80];
+    uint64_t count, untold, again;
+    snprintf(path, sizeof path, "%s/untold.db", folder);
+    snprintf(away, sizeof away, "%s/away.db", folder);
+    CHECK_EQ(rename(path, away), 0);
+    untold = store_gone(store, 0);
+    again = store_gone(store, 0);
+    CHECK_EQ(rename(away, path), 0);
+    CHECK(untold != 0 && again != 0 && untold != again);
+    CHECK_EQ(store_purge(hand, "c", &count), STORE_OK);
+    CHECK(store_gone(store, untold) != untold && store_gone(store, untold) != again);
+    store_close(hand);
+    store_close(store);
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 2;
-    int code = TEST_RUN(CASE(as_without_memory), CASE(little_is_new), CASE(sees_what_has_gone));
+    int code = TEST_RUN(CASE(as_without_memory), CASE(little_is_new), CASE(sees_what_has_gone),
+                        CASE(not_knowing_is_no_number));
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) ? 2 : code;
