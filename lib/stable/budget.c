@@ -146,7 +146,8 @@ static paucis_err drop_steps(struct fold *f, size_t *first) {
     size_t *at = &f->stage[STAGE_STEPS];
     while (!is_low(f) && *at < f->aged) {
         bool step = f->parts.at[*at].role == ROLE_ASSISTANT;
-        size_t end = step ? step_end(f, *at) : *at + 1;
+        size_t end = f->step_end > *at ? f->step_end : step ? step_end(f, *at) : *at + 1;
+        if (end < f->parts.count) f->step_end = end; /* it may have to wait for many requests */
         size_t carries = carrier(f, end);
         if (step && carries == SIZE_MAX) break; /* it may be able to go later */
         if (step && may_drop(f, *at, end)) {

@@ -161,6 +161,7 @@ struct fold {
     struct fold_cut cut;          /* of the last request */
     size_t told;                  /* the part that says how to read a shortened text */
     size_t stage[STAGES];         /* how far each stage of forced cuts has come */
+    size_t step_end;              /* of the step that waits to be dropped; 0 = not known */
     size_t carrier;               /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
     struct past past; /* for the next body */
