@@ -119,10 +119,15 @@ static bool may_drop(const struct fold *f, size_t from, size_t to) {
     return f->parts.at[from].message >= f->limits.sinks && !opens_loop && is_in_reach(f, from);
 }
 
+/* Where texts have names, the marker must have one too: only then can it name the others. */
+static bool may_carry(const struct fold *f, const struct fold_part *p) {
+    return is_open_result(p) && (p->len || !f->limits.handle);
+}
+
 /* The next old result behind this place: it will say how many steps are missing before it. */
 static size_t carrier(struct fold *f, size_t from) {
     if (f->carrier < from) f->carrier = from;
-    while (f->carrier < f->aged && !is_open_result(&f->parts.at[f->carrier])) f->carrier++;
+    while (f->carrier < f->aged && !may_carry(f, &f->parts.at[f->carrier])) f->carrier++;
     return f->carrier < f->aged ? f->carrier : SIZE_MAX;
 }
 
@@ -138,6 +143,8 @@ static paucis_err drop_step(struct fold *f, size_t from, size_t to, size_t carri
         f->dropped_messages += first;
         PAUCIS_TRY(paucis__fold_take(f, i, FORM_GONE, SPAN(""), STEP_IS_GONE));
     }
+    /* However short their texts, the JSON of two steps is longer than all notes of a marker. */
+    if (f->dropped_steps > 1 && from < f->roomy) f->roomy = from;
     return PAUCIS_OK;
 }
 

@@ -328,6 +328,22 @@ def steps_are_counted(lib):
     expect(requests > 100, "steps are dropped", requests)
 
 
+def short_steps_are_named(lib, past):
+    """Steps of a few bytes, and results of none: what the budget drops is named all the same."""
+    run, dropped = Run(lib, past, "handles, budget 2000", "openai-chat"), 0
+    for results in (["ok"], [""], ["", "", "ok"], ["", "", "", "x" * 300]):
+        for said in (None, "I look at the next one of these files. " * 6):
+            messages = [{"role": "user", "content": "go"}]
+            for i in range(120):
+                call = {"id": f"c{i}", "type": "function", "function": {"name": "sh", "arguments": f'{{"n":{i}}}'}}
+                messages += [{"role": "assistant", "content": said and f"{i}: {said}", "tool_calls": [call]},
+                             {"role": "tool", "tool_call_id": f"c{i}", "content": results[i % len(results)]}]
+                if i % 7 == 0:
+                    _, st = run.compact(json.dumps({"model": "gpt-5", "messages": messages}).encode())
+                    dropped += st.messages_out < st.messages_in
+    expect(dropped > 40, "steps are dropped", dropped)
+
+
 def told_within_budget(lib):
     """How to read a shortened text is told again after a cut, but not above the budget."""
     rng, again = random.Random("told"), 0
@@ -364,6 +380,7 @@ def main():
     empty_messages(lib, past)
     met_late(lib, past)
     steps_are_counted(lib)
+    short_steps_are_named(lib, past)
     told_within_budget(lib)
     lib.close()
     past.close()
