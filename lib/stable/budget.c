@@ -105,13 +105,15 @@ static size_t step_end(const struct fold *f, size_t part) {
 }
 
 /* Only a step that ends in results: without it a user's message would follow another's, which not
- * every format allows. */
+ * every format allows. And only one that has all results of its calls: one that comes later would
+ * go with it, and perhaps say how many are gone. */
 static bool may_drop(const struct fold *f, size_t from, size_t to) {
     if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
     for (size_t i = from; i < to; i++) {
         const struct fold_part *p = &f->parts.at[i];
         bool named = p->kind != PART_MEDIA && p->kind != PART_OPAQUE;
-        if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named)) return false;
+        bool torn = p->mate != NO_INDEX && (p->mate < from || p->mate >= to);
+        if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named) || torn) return false;
     }
     /* The present loop's first message may have to begin with thinking (B-R17). */
     bool opens_loop = f->loop_first != NO_INDEX && f->parts.at[from].message <= f->loop_first &&
