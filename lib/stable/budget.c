@@ -105,13 +105,15 @@ static size_t step_end(const struct fold *f, size_t part) {
 }
 
 /* Only a step that ends in results: without it a user's message would follow another's, which not
- * every format allows. */
+ * every format allows. And only one that has all results of its calls: one that comes later would
+ * go with it, and perhaps say how many are gone. */
 static bool may_drop(const struct fold *f, size_t from, size_t to) {
     if (f->parts.at[to - 1].role != ROLE_TOOL) return false;
     for (size_t i = from; i < to; i++) {
         const struct fold_part *p = &f->parts.at[i];
         bool named = p->kind != PART_MEDIA && p->kind != PART_OPAQUE;
-        if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named)) return false;
+        bool torn = p->mate != NO_INDEX && (p->mate < from || p->mate >= to);
+        if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named) || torn) return false;
     }
     /* The present loop's first message may have to begin with thinking (B-R17). */
     bool opens_loop = f->loop_first != NO_INDEX && f->parts.at[from].message <= f->loop_first &&
@@ -119,10 +121,15 @@ static bool may_drop(const struct fold *f, size_t from, size_t to) {
     return f->parts.at[from].message >= f->limits.sinks && !opens_loop && is_in_reach(f, from);
 }
 
+/* Where texts have names, the marker must have one too: only then can it name the others. */
+static bool may_carry(const struct fold *f, const struct fold_part *p) {
+    return is_open_result(p) && (p->len || !f->limits.handle);
+}
+
 /* The next old result behind this place: it will say how many steps are missing before it. */
 static size_t carrier(struct fold *f, size_t from) {
     if (f->carrier < from) f->carrier = from;
-    while (f->carrier < f->aged && !is_open_result(&f->parts.at[f->carrier])) f->carrier++;
+    while (f->carrier < f->aged && !may_carry(f, &f->parts.at[f->carrier])) f->carrier++;
     return f->carrier < f->aged ? f->carrier : SIZE_MAX;
 }
 
@@ -138,6 +145,8 @@ static paucis_err drop_step(struct fold *f, size_t from, size_t to, size_t carri
         f->dropped_messages += first;
         PAUCIS_TRY(paucis__fold_take(f, i, FORM_GONE, SPAN(""), STEP_IS_GONE));
     }
+    /* However short their texts, the JSON of two steps is longer than all notes of a marker. */
+    if (f->dropped_steps > 1 && from < f->roomy) f->roomy = from;
     return PAUCIS_OK;
 }
 
@@ -146,7 +155,8 @@ static paucis_err drop_steps(struct fold *f, size_t *first) {
     size_t *at = &f->stage[STAGE_STEPS];
     while (!is_low(f) && *at < f->aged) {
         bool step = f->parts.at[*at].role == ROLE_ASSISTANT;
-        size_t end = step ? step_end(f, *at) : *at + 1;
+        size_t end = f->step_end > *at ? f->step_end : step ? step_end(f, *at) : *at + 1;
+        if (end < f->parts.count) f->step_end = end; /* it may have to wait for many requests */
         size_t carries = carrier(f, end);
         if (step && carries == SIZE_MAX) break; /* it may be able to go later */
         if (step && may_drop(f, *at, end)) {

@@ -616,7 +616,7 @@ void paucis__fold_clear(struct fold *f) {
     paucis__items_clear(&f->subjects);
     paucis__items_clear(&f->ids);
     memset(f->stage, 0, sizeof f->stage);
-    f->dropped_steps = f->dropped_messages = f->carrier = 0;
+    f->dropped_steps = f->dropped_messages = f->carrier = f->step_end = 0;
 }
 
 void paucis__fold_free(struct fold *f) {

@@ -170,6 +170,7 @@ struct fold {
 
     /* What a forced cut has taken, see budget.c. */
     size_t stage[STAGES]; /* how far each of its stages has come */
+    size_t step_end;      /* of the step that waits to be dropped; 0 = not known */
     size_t carrier;       /* the old result that says how many steps are gone */
     uint64_t dropped_steps, dropped_messages;
 

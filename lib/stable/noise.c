@@ -35,11 +35,13 @@ static size_t control_len(struct span s, enum escape *what) {
     return i + 1;
 }
 
-/* ESC ] 0 ; a window's title, up to a bell or ESC \ */
+/* ESC ] 0 ; a window's title, up to a bell or ESC \; as on a terminal, any other ESC breaks it off,
+ * so that no byte is looked at for two titles. */
 static size_t title_len(struct span s, enum escape *what) {
     if (s.len < 4 || s.at[2] < '0' || s.at[2] > '2' || s.at[3] != ';') return 1;
     for (size_t i = 4; i < s.len && s.at[i] != '\n'; i++) {
         bool string_end = s.at[i] == ESC && i + 1 < s.len && s.at[i + 1] == '\\';
+        if (s.at[i] == ESC && !string_end) break;
         if (s.at[i] != BELL && !string_end) continue;
         *what = ESCAPE_QUIET;
         return i + 1 + string_end;

@@ -227,12 +227,11 @@ static paucis_err begin(struct fold *f, struct view *v, const struct stable *s, 
 
 /* ---- forms as edits ------------------------------------------------------------------------ */
 
-/* A step goes as the unit that it is; asked for at the unit's first part. */
+/* A step goes as the unit that it is; asked for at its first part that is met. */
 static paucis_err drop_step(struct view *v, struct why why, size_t part) {
-    size_t message = view_part(v, part)->message;
-    const struct message *m = view_message(v, message);
-    if (m->unit != message || m->part != part) return PAUCIS_OK;
-    return paucis__edit_drop_unit(v, why, message);
+    const struct message *m = view_message(v, view_part(v, part)->message);
+    if (m->part != part || (view_message(v, m->unit)->flags & MESSAGE_DROPPED)) return PAUCIS_OK;
+    return paucis__edit_drop_unit(v, why, m->unit);
 }
 
 static paucis_err ask(struct view *v, size_t part, const struct fold_part *p) {

@@ -106,6 +106,21 @@ def huge_word(n):
     return body(front + [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}] * 10)
 
 
+def titles(n):
+    """One result that begins window titles and ends none."""
+    front = loop(2, lambda i: "\x1b]0;x" * (80 * n) or "x", name="Bash")
+    return body(front + [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}] * 10)
+
+
+def wide_step(n):
+    """A step of many calls, in front of users who are told no result that could say that it is gone."""
+    calls = [{"type": "tool_use", "id": f"w{i}", "name": "ask", "input": {}} for i in range(n // 2)]
+    results = [{"type": "tool_result", "tool_use_id": c["id"], "content": "yes"} for c in calls]
+    step = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}] if calls else []
+    talk = [{"role": "assistant", "content": "a" * 60}, {"role": "user", "content": "b" * 60}]
+    return body(loop(1, lambda i: "x") + step + talk * (n // 2))
+
+
 def many_lines(n):
     front = loop(2, lambda i: lines(i, 8 * n) or "x")
     return body(front + [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}] * 10)
@@ -113,7 +128,8 @@ def many_lines(n):
 
 SHAPES = {f.__name__: f for f in (
     ordinary, identical, same_call, same_lines, tiny, pairs, users, bound, bound_users, thinking, edits,
-    one_message, one_message_same, huge_line, huge_word, many_lines)}
+    one_message, one_message_same, huge_line, huge_word, many_lines, titles,
+    wide_step)}
 
 
 def write(name, n):

@@ -328,6 +328,39 @@ def steps_are_counted(lib):
     expect(requests > 100, "steps are dropped", requests)
 
 
+def odd_steps_are_counted(lib):
+    """The same where a message without any content leads the step, and where results come after the next call."""
+    for late in (False, True):
+        items = [{"role": "user", "content": "go"}]
+        for i in range(60):
+            calls = [{"type": "function_call", "call_id": f"{x}{i}", "name": "exec", "arguments": "{}"} for x in "ab"]
+            answers = [{"type": "function_call_output", "call_id": c["call_id"], "output": f"text {i} " * 30} for c in calls]
+            if late and i % 2:  # the answer to the last call of the step before
+                items += [*calls, items.pop(-1), *answers]
+            else:
+                items += [{"type": "message", "role": "assistant", "content": []}, *calls, *answers]
+        body = json.dumps({"model": "gpt-5", "input": items}).encode()
+        text = lib.compact(body, None, 2500, {}, None)[1].decode()
+        said, gone = max(map(int, re.findall(r"\[(\d+) earlier steps", text)), default=0), 60 - text.count('"call_id": "a') // 2
+        expect(said == gone and (late or gone > 10), "late" if late else "led", gone, "steps dropped, told:", said)
+
+
+def short_steps_are_named(lib, past):
+    """Steps of a few bytes, and results of none: what the budget drops is named all the same."""
+    run, dropped = Run(lib, past, "handles, budget 2000", "openai-chat"), 0
+    for results in (["ok"], [""], ["", "", "ok"], ["", "", "", "x" * 300]):
+        for said in (None, "I look at the next one of these files. " * 6):
+            messages = [{"role": "user", "content": "go"}]
+            for i in range(120):
+                call = {"id": f"c{i}", "type": "function", "function": {"name": "sh", "arguments": f'{{"n":{i}}}'}}
+                messages += [{"role": "assistant", "content": said and f"{i}: {said}", "tool_calls": [call]},
+                             {"role": "tool", "tool_call_id": f"c{i}", "content": results[i % len(results)]}]
+                if i % 7 == 0:
+                    _, st = run.compact(json.dumps({"model": "gpt-5", "messages": messages}).encode())
+                    dropped += st.messages_out < st.messages_in
+    expect(dropped > 40, "steps are dropped", dropped)
+
+
 def told_within_budget(lib):
     """How to read a shortened text is told again after a cut, but not above the budget."""
     rng, again = random.Random("told"), 0
@@ -364,6 +397,8 @@ def main():
     empty_messages(lib, past)
     met_late(lib, past)
     steps_are_counted(lib)
+    odd_steps_are_counted(lib)
+    short_steps_are_named(lib, past)
     told_within_budget(lib)
     lib.close()
     past.close()

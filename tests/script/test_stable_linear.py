@@ -31,8 +31,9 @@ BUDGET = ["-b", "50000"]
 RUNS = [("ordinary", []), ("ordinary", SNIPPET), ("ordinary", NO_CACHE), ("ordinary", BUDGET),
         ("ordinary", ["-O", "window=4294967295"])]
 RUNS += [(name, []) for name in shapes.SHAPES if name != "ordinary"]
-RUNS += [("identical", BUDGET), ("bound", BUDGET), ("one_message", BUDGET), ("same_call", NO_CACHE)]
-FEW = {"ordinary", "bound", "one_message", "huge_line", "identical"}
+RUNS += [("identical", BUDGET), ("bound", BUDGET), ("one_message", BUDGET), ("same_call", NO_CACHE),
+         ("wide_step", ["-b", "1000"])]
+FEW = {"ordinary", "bound", "one_message", "huge_line", "identical", "titles", "wide_step"}
 
 
 def instructions(folder, name, n, args):

@@ -79,6 +79,7 @@ static void known_texts(void) {
     becomes("\x1b[31;1mFAIL\x1b[0m x.c\n", "FAIL x.c\n");
     becomes("\x1b[?25lhidden\x1b[?25h\x1b(B", "hidden");
     becomes("\x1b]0;a title\a$ ls\n", "$ ls\n");
+    becomes("\x1b]0;broken off\x1b[1m$ ls\x1b[0m\a\n", "\x1b]0;broken off$ ls\a\n");
     becomes("fetch  9%\rfetch 10%\rfetch 100%\ndone\n", "fetch 100%\ndone\n");
     becomes("fetch 99%\r\x1b[Kok\n", "ok\n");
     becomes("fetch 99%\x1b[2K\rok\n", "ok\n");
