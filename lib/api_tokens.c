@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "plan/models.h"
 #include "token/estimate.h"
 #include "token/frame.h"
 #include "token/hf.h"
@@ -67,25 +68,9 @@ int paucis_tokenizer_is_exact(const paucis_tokenizer *t) { return t && t->kind =
 const paucis_info *paucis_tokenizer_at(size_t i) { return paucis__token_name(i); }
 
 const char *paucis_tokenizer_of_model(const char *model, size_t n) {
-    static const struct {
-        const char *start, *tokenizer;
-    } models[] = {
-#define MODEL(start, tokenizer) {start, tokenizer},
-#include "token/models.def"
-    };
-    for (size_t i = n; model && i > 0; i--)
-        if (model[i - 1] == '/') {
-            model += i;
-            n -= i;
-            break;
-        }
+    const struct model *m = model ? paucis__model_named(span_of(model, n)) : NULL;
     struct paucis_tokenizer t = {0};
-    for (size_t i = 0; model && i < sizeof models / sizeof *models; i++) {
-        size_t len = strlen(models[i].start);
-        if (n >= len && memcmp(model, models[i].start, len) == 0)
-            return paucis__token_named(&t, models[i].tokenizer) ? t.name : NULL;
-    }
-    return NULL;
+    return m && m->tokenizer && paucis__token_named(&t, m->tokenizer) ? t.name : NULL;
 }
 
 /* ---- texts --------------------------------------------------------------------------------- */

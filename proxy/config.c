@@ -159,9 +159,9 @@ static bool read_options(struct config *c, struct source s) {
     if (!c->level_given) c->opts.level = c->store.url ? LEVEL_WITH_STORE : LEVEL_WITHOUT;
     const char *price = text(s, FLAG_PRICE), *budget = text(s, FLAG_BUDGET);
     if (price && !price_find(price, &c->opts.price, &c->price_read)) return false;
-    if (options_are_stable(&c->opts)) c->opts.budget_tokens = PAUCIS_AUTO_BUDGET;
     bool given = budget && strcmp(budget, "auto") != 0;
     uint64_t *to = &c->opts.budget_tokens;
+    if (budget || options_are_stable(&c->opts)) *to = PAUCIS_AUTO_BUDGET;
     if (given && !number(s, FLAG_BUDGET, *to, PAUCIS_NO_BUDGET, to)) return false;
     return options_fit(&c->opts);
 }

@@ -6,13 +6,15 @@
 #include "plan/check.h"
 #include "stable/price.h"
 
-static const struct {
-    const char *name;
-    bool bound;
-} models[] = {
-#define MODEL(name, bound) {name, bound},
+static const struct model models[] = {
+#define MODEL(name, window, price, tokenizer, bound) {name, window, price, tokenizer, bound},
+#define FORMAT(name, window, price)
 #include "plan/models.def"
+#undef MODEL
+#undef FORMAT
 };
+
+#define MODEL_COUNT (sizeof models / sizeof *models)
 
 #define CLAUDE "claude-"
 
@@ -61,10 +63,10 @@ static bool is_newer_than_5(struct span name) {
 bool paucis__model_is_bound(struct span name) {
     name = claude_name(name);
     if (!name.len) return false;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < MODEL_COUNT; i++) {
         size_t n = strlen(models[i].name);
-        if (starts_with(name, models[i].name) && (name.len == n || !is_digit(name.at[n])))
-            return models[i].bound;
+        bool fits = starts_with(name, models[i].name) && (name.len == n || !is_digit(name.at[n]));
+        if (fits && models[i].bound != BY_VERSION) return models[i].bound == BOUND;
     }
     return is_newer_than_5(name);
 }
@@ -72,14 +74,9 @@ bool paucis__model_is_bound(struct span name) {
 /* Names begin at the start or behind a vendor's prefix: "openai/gpt-5", "us.anthropic.claude-...",
  * "ft:gpt-4.1-...". */
 const struct model *paucis__model_named(struct span name) {
-    static const struct model rows[] = {
-#undef MODEL
-#define MODEL(name, price, window) {name, price, window},
-#include "plan/windows.def"
-    };
     for (bool start = true; name.len; name = span_of(name.at + 1, name.len - 1)) {
-        for (size_t i = 0; start && i < sizeof rows / sizeof *rows; i++)
-            if (starts_with(name, rows[i].name)) return &rows[i];
+        for (size_t i = 0; start && i < MODEL_COUNT; i++)
+            if (starts_with(name, models[i].name)) return &models[i];
         start = *name.at == '/' || *name.at == '.' || *name.at == ':';
     }
     return NULL;
@@ -102,12 +99,23 @@ struct span paucis__body_model(struct view *v) {
     return name.at ? name : SPAN("");
 }
 
+/* By the model, else by the format. */
+static const struct model *model_of(struct view *v) {
+    static const struct model rows[] = {
+#define MODEL(name, window, price, tokenizer, bound)
+#define FORMAT(name, window, price) {name, window, price, NULL, FREE},
+#include "plan/models.def"
+    };
+    const struct model *row = rows, *named = paucis__model_named(paucis__body_model(v));
+    while (*row->name && strcmp(row->name, v->format->name) != 0) row++;
+    return named ? named : row;
+}
+
 /* The most a request to this model may have: its window less what the answer may take. */
 uint64_t paucis__body_window(struct view *v) {
     static const char *const reserves[] = {"max_tokens", "max_completion_tokens",
                                            "max_output_tokens"};
-    const struct model *m = paucis__model_named(paucis__body_model(v));
-    uint64_t window = m ? m->window : 128000, reserved = 0;
+    uint64_t window = model_of(v)->window, reserved = 0;
     for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
         size_t n = paucis__json_get(v->j, 0, reserves[i], strlen(reserves[i]));
         struct span digits = n ? json_raw(v->j, n) : SPAN("");
@@ -119,16 +127,8 @@ uint64_t paucis__body_window(struct view *v) {
     return window - reserved;
 }
 
-/* The price row of this request: by its model, else by its format. */
 const paucis_price *paucis__body_price(struct view *v) {
-    static const struct {
-        const char *format, *price;
-    } rows[] = {{"anthropic", "anthropic"}, {"bedrock", "bedrock"}, {"gemini", "gemini"}};
-    const struct model *m = paucis__model_named(paucis__body_model(v));
-    if (m) return paucis__price_named(m->price);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].format, v->format->name)) return paucis__price_named(rows[i].price);
-    return paucis__price_named("openai");
+    return paucis__price_named(model_of(v)->price);
 }
 
 bool paucis__check_is_bound(struct view *v) {

@@ -13,11 +13,15 @@
  * whose name does not tell its version. */
 bool paucis__model_is_bound(struct span name);
 
-/* What a model charges and takes; NULL if its name says nothing. */
+/* A row of models.def. */
 struct model {
-    const char *name, *price;
-    uint64_t window;
+    const char *name;
+    uint64_t window;       /* tokens */
+    const char *price;     /* a row of prices.def */
+    const char *tokenizer; /* NULL = its vocabulary is not built in */
+    enum model_binding { FREE, BOUND, BY_VERSION } bound;
 };
+/* NULL if the name says nothing. */
 const struct model *paucis__model_named(struct span name);
 
 #endif

@@ -262,7 +262,8 @@ def check_failing():
         expect(code == 6 and out == longer + b"\n" and err, "no store at", url, "--jsonl, exit", code)
         expect(paucis("restore", "--store", url, stdin=longer)[0] == 6, "restore from", url)
     for url in ("nonsense", "ftp://x/"):
-        expect(paucis("compact", "--store", url, stdin=longer)[0] == 6, "kind", url)
+        code, out, _ = paucis("compact", "--store", url, stdin=longer)
+        expect(code == 2 and not out, "kind", url)
     code, out, _ = paucis("compact", "--store", "none", stdin=short)
     expect(code == 0 and not HANDLE.search(out), "--store none")
     expect(paucis("restore", "--store", "none", stdin=short)[0] == 2, "restore from none")

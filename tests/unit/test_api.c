@@ -557,6 +557,32 @@ static void kernels(void) {
     }
 }
 
+/* Seven eighths of a window: of the model, or of the format where a body names none. */
+static void auto_budget(void) {
+    static const struct {
+        const char *body;
+        uint64_t window;
+    } rows[] = {
+        {"{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}]}", 1048576},
+        {"{\"anthropic_version\":\"vertex-2023-10-16\",\"max_tokens\":25000,"
+         "\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}",
+         200000},
+        {"{\"model\":\"gpt-4.1\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", 1047576},
+        {"{\"model\":\"mine\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", 128000},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        paucis_stats st = {.size = sizeof st};
+        paucis_opts o = options();
+        const char *out;
+        size_t n;
+        TEST_NOTE("%s", rows[i].body);
+        o.budget_tokens = PAUCIS_AUTO_BUDGET;
+        CHECK_EQ(paucis_compact(ctx, rows[i].body, strlen(rows[i].body), &o, &out, &n, &st, NULL),
+                 PAUCIS_OK);
+        CHECK_EQ(st.budget, rows[i].window - rows[i].window / 8);
+    }
+}
+
 /* Rule (h): all memory is given back, and old sizes are right. */
 static void memory(void) {
     struct counter c;
@@ -586,11 +612,12 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code = TEST_RUN(
-        CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments), CASE(option_sizes),
-        CASE(statistics_sizes), CASE(options_by_name), CASE(identity), CASE(no_space),
-        CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans), CASE(breaks_are_rules),
-        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
+    int code =
+        TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
+                 CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name), CASE(identity),
+                 CASE(no_space), CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans),
+                 CASE(breaks_are_rules), CASE(samples_are_valid), CASE(bad_comparison),
+                 CASE(tables), CASE(kernels), CASE(auto_budget), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }

@@ -141,6 +141,8 @@ static void models(void) {
     CHECK(strcmp(paucis_tokenizer_of_model("openai/gpt-oss-20b", 18), "o200k_harmony") == 0);
     CHECK(strcmp(paucis_tokenizer_of_model("gpt-4-turbo", 11), "cl100k_base") == 0);
     CHECK(strcmp(paucis_tokenizer_of_model("claude-opus-4", 13), "estimate") == 0);
+    CHECK(strcmp(paucis_tokenizer_of_model("ft:gpt-4.1-mini:x", 17), "o200k_base") == 0);
+    CHECK(!paucis_tokenizer_of_model("gemini-3-pro", 12));
     CHECK(!paucis_tokenizer_of_model("unknown", 7) && !paucis_tokenizer_of_model(NULL, 0));
 }
 
