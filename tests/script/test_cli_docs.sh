@@ -45,6 +45,9 @@ for table in $tables; do
     json out "o['schema'] == 1 and len(o['$table']) == $(wc -l <text) and \
         all(set(r) == {'name', 'summary', 'detail'} and r['summary'] for r in o['$table'])" "$table"
 done
+expect 0 "list rules" run list rules
+sed -n '/^```/,/^```/{/^```/!p}' "$SRC/docs/rules.md" >text
+same out text "docs/rules.md"
 expect 0 "list" run list
 says '^formats:' out "list"
 says '^openai-chat  ' out "list"
