@@ -206,6 +206,10 @@ def history_sent(run, label, turns):
         if not expect(now[:same] == kept[:same], run.name, label, f"sent, request with {n} messages",
                       "changed before message", same):
             return
+        again, _ = run.compact(out, history="sent")
+        cached = run.options.get("price") != "none"
+        if cached and not expect(again == out, run.name, label, f"sent, request with {n} messages, once more"):
+            return
         kept, done = now, n
 
 
@@ -244,6 +248,7 @@ def one(lib, past, number, name, format_, body):
         append(run, f"{name} ({format_})", turns)
         if format_ in ("anthropic", "bedrock"):
             append(run, f"{name} ({format_}, bound)", bound(turns, rng))
+    history_sent(Run(lib, past, "balanced", format_), name, turns)
     run = Run(lib, past, "no cache", format_)
     history_sent(run, name, turns)
     if format_ in ("anthropic", "bedrock"):
