@@ -158,8 +158,10 @@ static paucis_err set_value(const struct option *o, uint64_t *to, const char *va
         bool yes = strcmp(val, "yes") == 0;
         if (!yes && strcmp(val, "no") != 0) return wrong(e, "this option is yes or no");
         n = yes;
-    } else if (!read_number(val, &n) || n < o->least || n > o->most) {
-        return wrong(e, "this option is a number within its bounds");
+    } else if (!read_number(val, &n) || n > o->most) {
+        return wrong(e, "this option is a whole number up to 4294967295");
+    } else if (n < o->least) {
+        return wrong(e, "this option must not be 0");
     }
     *to = n;
     return PAUCIS_OK;
