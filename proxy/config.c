@@ -3,6 +3,7 @@
  * begins a comment. What the command line gives wins. */
 #include "proxy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,14 @@ static bool read_numbers(struct config *c, struct source s) {
            seconds(s, FLAG_DRAIN, 30, &c->drain);
 }
 
+/* Found out now: every request would fail over it. */
+static bool read_ca(struct config *c, struct source s) {
+    c->ca = text(s, FLAG_CA);
+    if (!c->ca || access(c->ca, R_OK) == 0) return true;
+    complain("cannot read '%s': %s", c->ca, strerror(errno));
+    return false;
+}
+
 struct config *config_read(const struct args *a) {
     struct config *c = calloc(1, sizeof *c);
     if (!c) return complain("out of memory"), NULL;
@@ -217,8 +226,8 @@ struct config *config_read(const struct args *a) {
     struct source s = {a, &c->from_file};
     bool ok = !file || read_file(c, file);
     if (ok) read_store(c, s);
-    ok =
-        ok && read_upstreams(c, text(s, FLAG_UPSTREAM)) && read_options(c, s) && read_numbers(c, s);
+    ok = ok && read_upstreams(c, text(s, FLAG_UPSTREAM)) && read_options(c, s) &&
+         read_numbers(c, s) && read_ca(c, s);
     if (!ok) {
         config_free(c);
         return NULL;
@@ -226,7 +235,6 @@ struct config *config_read(const struct args *a) {
     c->listen = text(s, FLAG_LISTEN) ? text(s, FLAG_LISTEN) : "127.0.0.1:8484";
     c->token = text(s, FLAG_TOKEN);
     if (c->token && !*c->token) c->token = NULL; /* a variable that was not set */
-    c->ca = text(s, FLAG_CA);
     c->observe = on(s, FLAG_OBSERVE);
     c->inspect = on(s, FLAG_INSPECT);
     c->quiet = on(s, FLAG_QUIET);

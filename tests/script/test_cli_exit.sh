@@ -135,6 +135,7 @@ if has_command serve; then
     refused "unknown strategy 'foo'" serve -s dedup,foo
     refused "exclude each other" serve -s dedup -p classic
     refused "needs a budget" serve -p budget
+    refused "cannot read 'nofile'" serve --ca nofile
     refused "unexpected operand 'x'" report x
     printf 'observe\n%.0s' $(seq 257) >long.conf
     refused "more than 256 options" serve --config long.conf
