@@ -220,7 +220,8 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
     if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
         ok = render(x, ctx, false, &other);
-        if (ok && !rewrite_keep(x, ctx)) { /* then nothing that this request brings is shortened */
+        /* then nothing that this request brings is shortened; before that nothing changes */
+        if (ok && !rewrite_keep(x, ctx) && c->stopped_at >= count_messages(x)) {
             c->stopped_at = count_messages(x) - 1;
             put(x);
             ok = render(x, ctx, false, &other);
