@@ -218,6 +218,7 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     if (!c->first_edit) return;
     bool ok = render(x, ctx, true, &err);
     bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
+    if (!c->id) wait = false; /* which forms were sent would be a guess, another at each request */
     if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
         ok = render(x, ctx, false, &other);
         /* then nothing that this request brings is shortened; before that nothing changes */
@@ -280,11 +281,12 @@ static uint64_t rendering(const struct xfer *x) {
 bool rewrite_record_edit(struct xfer *x) {
     size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
     struct conv *c = &x->conv;
-    if (!c->id || x->route.counts) return true;
+    if (x->route.counts) return true;
     bool known = c->first_edit && c->first_edit <= first;
     if (known && !x->forced) return true;
     bool was = c->first_edit != 0;
     if (!known) c->first_edit = first;
+    if (!c->id) return true; /* no record: the ladder of this request wants to know */
     if (!was) begun_write(&x->config->opts, c->begun);
     if (!was) c->render = rendering(x);
     return record_put(x->serve->record, c) || was;
@@ -453,7 +455,7 @@ static void reckon(struct xfer *x, bool warm) {
     x->cost = (double)u->fresh + (double)u->cached * read + (double)u->written * wrote;
     double old = warm && u->cached ? (double)x->conv.raw : 0;
     double kept = old < raw ? old : raw;
-    if (x->conv.first_edit && !x->config->observe)
+    if (x->conv.id && x->conv.first_edit && !x->config->observe)
         x->saved = kept * read + (raw - kept) * write - x->cost;
     /* A recall is the price of a cut: without it the text would not have been sent once more. */
     double recalled = out > 0 ? prompt * (double)x->stats.recalled_bytes / out : 0;

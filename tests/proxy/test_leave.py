@@ -139,6 +139,30 @@ def test_store_fails_while_leaving_waits():
         s.stop()
 
 
+def test_record_of_a_cold_cut_lost():
+    """What was cut followed from the record alone, so any thought may be bound to it. (Where thinking is enabled, not
+    adaptive, and the present loop began behind that cut, only the loop's end helps.)"""
+    up = upstream(check=False)
+    for seed in (2, 4, 6):
+        s = Serve(up, "-q", decide=("-l", "balanced"))
+        session = Session(seed, s.port, "cold", up)
+        cold = ""
+        while not cold:
+            assert session.send()[0] == 200
+            assert until(lambda: rows(s, "SELECT count(*) FROM request")[0][0] == session.turn)
+            cold = rows(s, "SELECT cold FROM conv")[0][0]
+            db = sqlite3.connect(s.record, isolation_level=None)
+            db.execute("UPDATE conv SET last = last - 100000 WHERE tip > 10")
+            db.close()
+        s.stop()
+        s = Serve(up, "-q", decide=("-l", "balanced"))
+        session.port = s.port
+        for _ in range(3):
+            status, headers, answer = session.send()
+            assert status == 200, (seed, cold, headers, answer)
+        s.stop()
+
+
 # ---- a raw body of 1.5 times the window ------------------------------------------------------------------
 
 WINDOW = 50000  # tokens of the stand-in: a quarter of the bytes
