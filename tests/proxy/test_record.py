@@ -112,6 +112,18 @@ def anthropic(turns, words=None):
             messages.append({"role": "user", "content": [block]})
         else:
             block = {"type": "tool_use", "id": m["tool_calls"][0]["id"], "name": "bash", "input": {"command": m["tool_calls"][0]["id"]}}
+def test_names_of_requests_are_used_once():
+    """By a proxy that is killed and started again within a second as well."""
+    record, names = None, []
+    for _ in range(4):
+        s = Serve(up, "-q", record=record)
+        record = s.record
+        names.append(post(s, chat_body(2))[1]["x-paucis"].split("id=")[1])
+        assert until(lambda: rows(s, "SELECT count(*) FROM request") == [(len(set(names)),)])
+        s.kill()
+    assert len(set(names)) == 4, names
+
+
             messages.append({"role": "assistant", "content": [block]})
     if words:
         messages[-1]["content"].append({"type": "text", "text": words})
