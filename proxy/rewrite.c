@@ -377,11 +377,10 @@ static bool is_idle(const struct xfer *x) {
 
 /* All is written anew in any case, so a cut costs nothing. It is recorded first: every later
  * request and every replica makes it again. */
-static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+static void cut_now(struct xfer *x, paucis_ctx *ctx) {
     struct conv *c = &x->conv;
     char old[LIST_TEXT];
     paucis_err err;
-    if (!is_idle(x) || x->config->observe || c->mode != MODE_RUNS || !is_stable(x)) return;
     memcpy(old, c->cold, sizeof old);
     (void)rewrite_render(x, ctx, &err);
     size_t before = x->edited.len;
@@ -390,6 +389,12 @@ static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
     bool shorter = !err && x->edited.len < before;
     if (shorter && record_put(x->serve->record, c)) return;
     memcpy(c->cold, old, sizeof old);
+}
+
+static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+    if (!is_idle(x) || x->config->observe || x->conv.mode != MODE_RUNS || !is_stable(x)) return;
+    cut_now(x, ctx);
+    record_warm(x->serve->record, x->conv.id);
 }
 
 static void choose(struct xfer *x, paucis_ctx *ctx) {
