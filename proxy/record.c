@@ -60,7 +60,7 @@ static const char schema[] =
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
 /* Switched off by hand, and the request that writes has not seen it. */
-#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<2"
+#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<4"
 
 enum {
     FIND,

@@ -112,6 +112,23 @@ def test_off_while_a_request_is_under_way():
     s.stop()
 
 
+def test_off_while_all_is_refused():
+    """The ladder ends where it began, and what was said meanwhile stands."""
+    s = led_to(12)
+
+    def off_and_refuse(body):
+        if rows(s, "SELECT mode FROM conv") == [(0,)]:
+            assert subprocess.run([PAUCIS, "off", "1", "--record", s.record]).returncode == 0
+        return "not today"
+
+    p.refuse_next.append(off_and_refuse)
+    assert post(s, chat_body(13))[0] == 400
+    p.refuse_next.remove(off_and_refuse)
+    _, headers, _ = post(s, chat_body(13))
+    assert "reason=stopped" in headers["x-paucis"] and p.seen[-1][3] == chat_body(13), headers["x-paucis"]
+    s.stop()
+
+
 def test_names_of_requests_are_used_once():
     """By a proxy that is killed and started again within a second as well."""
     record, names = None, []
