@@ -351,7 +351,7 @@ static void withhold(struct xfer *x, paucis_ctx *ctx) {
         c->stopped_at = now - 1;
         snprintf(c->stop, sizeof c->stop, "the store failed too often");
     }
-    if (c->id) (void)record_put(x->serve->record, c);
+    put(x);
     if (!c->first_edit || !rewrite_render(x, ctx, &err)) {
         rewrite_send_original(x, "store");
     } else if (keeper_has(x, ctx, in->data, in->len)) {
