@@ -139,7 +139,8 @@ bool keeper_keep(struct xfer *x, paucis_ctx *ctx, const char *in, size_t n) {
     int64_t failed = atomic_load(&k->all->failed_at), now = now_us();
     name_of(x, conv);
     if (!pledge_take(&k->pledge, conv, ctx, in, n, x->edited.data, x->edited.len)) return false;
-    if (failed && now - failed < PAUSE_US) return false;
+    if (failed && now - failed < PAUSE_US)
+        return pledge_is_kept(&k->pledge, KEPT_TEXT | KEPT_PIECE);
     enum store_err err = pledge_keep(&k->pledge, KEPT_TEXT | KEPT_PIECE);
     atomic_store(&k->all->failed_at, err ? now_us() : 0);
     k->taken = !err;

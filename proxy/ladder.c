@@ -165,13 +165,19 @@ void ladder_end(struct xfer *x) {
     if (x->rung != RUNG_COMPACTED && !taken && x->conv.mode != x->before.mode) start_again(x);
 }
 
-/* Thinking is refused as bound to another prefix, and we know of none: the record was lost, and it
- * is we who have sent that prefix. Which, the history tells. */
+/* Thinking is refused as bound to another prefix, and we know of none: the record was lost, or
+ * cannot be read now, and it is we who have sent that prefix. Which, the history tells, unless it
+ * was for something that only the record knew; then it may be any. */
 static bool was_edited(struct xfer *x, paucis_ctx *ctx, const char *rule) {
     paucis_err err;
     if (strcmp(rule, "B-R14") != 0 && strcmp(rule, "B-R15") != 0) return false;
+    bool lost = !x->conv.id || x->conv.attach; /* else it was seen from its start, and whole */
     x->conv.attach = 0;
-    return rewrite_render(x, ctx, &err) && rewrite_record_edit(x);
+    if (!rewrite_render(x, ctx, &err)) {
+        if (err != PAUCIS_OK || !lost) return false;
+        x->stats.first_changed_byte = 0;
+    }
+    return rewrite_record_edit(x);
 }
 
 static bool climb(struct xfer *x, paucis_ctx *ctx, const char *rule) {

@@ -263,6 +263,8 @@ bool record_find(struct record *r, const struct scan *s, bool peek, struct conv 
                  struct claim *k);
 void record_release(struct record *r, struct claim *k); /* at the end of the request, in any case */
 bool record_put(struct record *r, const struct conv *c); /* all but the last turn */
+/* Before it is sent: a pause is over, whatever this request is answered with. */
+void record_warm(struct record *r, int64_t id);
 /* After the turn: how far the conversation has come, its counts, and a line about the request,
  * kept for `paucis why`. */
 void record_turn(struct record *r, const struct xfer *x);

@@ -60,7 +60,7 @@ static const char schema[] =
     " cost REAL, saved REAL, work_us INT, head_us INT, total_us INT);";
 
 /* Switched off by hand, and the request that writes has not seen it. */
-#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<2"
+#define IS_OFF "mode=4 AND stopped_at=0 AND ?4<4"
 
 enum {
     FIND,
@@ -70,6 +70,7 @@ enum {
     PUT,
     TURN,
     TOLD,
+    WARM,
     LOG,
     STOP,
     COUNT,
@@ -97,6 +98,7 @@ static const char *const sql[STATEMENTS] = {
     [TOLD] =
         "UPDATE conv SET prompt=?2,cached=?3,written=?4,raw=?5,bad=?6,last=?7,model=?8"
         " WHERE id=?1 AND last<=?7",
+    [WARM] = "UPDATE conv SET last=?2 WHERE id=?1 AND last<?2",
     [LOG] =
         "INSERT OR REPLACE INTO request VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
         "?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
@@ -438,6 +440,15 @@ bool record_put(struct record *r, const struct conv *c) {
     bool ok = done(st);
     pthread_mutex_unlock(&r->writing);
     return ok;
+}
+
+void record_warm(struct record *r, int64_t id) {
+    if (r->shared) return; /* noted when it was found */
+    pthread_mutex_lock(&r->writing);
+    sqlite3_stmt *st = begin(r, WARM, id);
+    sqlite3_bind_int64(st, 2, (int64_t)time(NULL));
+    (void)done(st);
+    pthread_mutex_unlock(&r->writing);
 }
 
 /* What the answer told, if no later one has told more. */

@@ -218,9 +218,11 @@ void rewrite_send_safe(struct xfer *x, paucis_ctx *ctx, const char *reason) {
     if (!c->first_edit) return;
     bool ok = render(x, ctx, true, &err);
     bool wait = err == PAUCIS_E_INVARIANT || (err == PAUCIS_OK && !x->stats.budget_met);
+    if (!c->id) wait = false; /* which forms were sent would be a guess, another at each request */
     if (wait && c->mode == MODE_LEAVING && is_stable(x)) {
         ok = render(x, ctx, false, &other);
-        if (ok && !rewrite_keep(x, ctx)) { /* then nothing that this request brings is shortened */
+        /* then nothing that this request brings is shortened; before that nothing changes */
+        if (ok && !rewrite_keep(x, ctx) && c->stopped_at >= count_messages(x)) {
             c->stopped_at = count_messages(x) - 1;
             put(x);
             ok = render(x, ctx, false, &other);
@@ -279,11 +281,12 @@ static uint64_t rendering(const struct xfer *x) {
 bool rewrite_record_edit(struct xfer *x) {
     size_t first = scan_message_at(&x->scan, (size_t)x->stats.first_changed_byte) + 1;
     struct conv *c = &x->conv;
-    if (!c->id || x->route.counts) return true;
+    if (x->route.counts) return true;
     bool known = c->first_edit && c->first_edit <= first;
     if (known && !x->forced) return true;
     bool was = c->first_edit != 0;
     if (!known) c->first_edit = first;
+    if (!c->id) return true; /* no record: the ladder of this request wants to know */
     if (!was) begun_write(&x->config->opts, c->begun);
     if (!was) c->render = rendering(x);
     return record_put(x->serve->record, c) || was;
@@ -348,7 +351,7 @@ static void withhold(struct xfer *x, paucis_ctx *ctx) {
         c->stopped_at = now - 1;
         snprintf(c->stop, sizeof c->stop, "the store failed too often");
     }
-    if (c->id) (void)record_put(x->serve->record, c);
+    put(x);
     if (!c->first_edit || !rewrite_render(x, ctx, &err)) {
         rewrite_send_original(x, "store");
     } else if (keeper_has(x, ctx, in->data, in->len)) {
@@ -374,11 +377,10 @@ static bool is_idle(const struct xfer *x) {
 
 /* All is written anew in any case, so a cut costs nothing. It is recorded first: every later
  * request and every replica makes it again. */
-static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+static void cut_now(struct xfer *x, paucis_ctx *ctx) {
     struct conv *c = &x->conv;
     char old[LIST_TEXT];
     paucis_err err;
-    if (!is_idle(x) || x->config->observe || c->mode != MODE_RUNS || !is_stable(x)) return;
     memcpy(old, c->cold, sizeof old);
     (void)rewrite_render(x, ctx, &err);
     size_t before = x->edited.len;
@@ -387,6 +389,12 @@ static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
     bool shorter = !err && x->edited.len < before;
     if (shorter && record_put(x->serve->record, c)) return;
     memcpy(c->cold, old, sizeof old);
+}
+
+static void cut_if_idle(struct xfer *x, paucis_ctx *ctx) {
+    if (!is_idle(x) || x->config->observe || x->conv.mode != MODE_RUNS || !is_stable(x)) return;
+    cut_now(x, ctx);
+    record_warm(x->serve->record, x->conv.id);
 }
 
 static void choose(struct xfer *x, paucis_ctx *ctx) {
@@ -452,7 +460,7 @@ static void reckon(struct xfer *x, bool warm) {
     x->cost = (double)u->fresh + (double)u->cached * read + (double)u->written * wrote;
     double old = warm && u->cached ? (double)x->conv.raw : 0;
     double kept = old < raw ? old : raw;
-    if (x->conv.first_edit && !x->config->observe)
+    if (x->conv.id && x->conv.first_edit && !x->config->observe)
         x->saved = kept * read + (raw - kept) * write - x->cost;
     /* A recall is the price of a cut: without it the text would not have been sent once more. */
     double recalled = out > 0 ? prompt * (double)x->stats.recalled_bytes / out : 0;

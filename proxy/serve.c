@@ -56,13 +56,20 @@ static void free_all(struct serve *s) {
     curl_global_cleanup();
 }
 
+/* By the clock, 65536 a second: one that is started anew at once does not use a name again. */
+static uint64_t first_id(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec << 16 | (uint64_t)t.tv_nsec * 65536 / 1000000000;
+}
+
 struct serve *serve_start(struct config *c) {
     struct serve *s = late_open() ? calloc(1, sizeof *s) : NULL;
     if (!s) return config_free(c), NULL;
     use_limits();
     curl_global_init(CURL_GLOBAL_DEFAULT);
     atomic_store(&s->config, c);
-    atomic_store(&s->next_id, (uint64_t)time(NULL) << 16);
+    atomic_store(&s->next_id, first_id());
     s->ledger = ledger_new();
     s->conns = conns_new();
     s->contexts = contexts_new();

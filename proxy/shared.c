@@ -160,7 +160,7 @@ bool shared_put(struct store *s, const struct conv *c) {
             now.last = old->last;
             memcpy(now.model, old->model, sizeof now.model);
         }
-        if (there && is_off(&note.conv) && c->mode < MODE_ORIGINAL) {
+        if (there && is_off(&note.conv) && c->mode != MODE_LEAVING) {
             now.mode = MODE_LEAVING;
             now.stopped_at = 0;
             memcpy(now.stop, note.conv.stop, sizeof now.stop);

@@ -44,6 +44,14 @@ static bool is_kept(struct pledge *p, const struct store_item *item, int64_t now
     return true;
 }
 
+bool pledge_is_kept(struct pledge *p, unsigned kinds) {
+    const struct store_batch *b = &p->batch;
+    int64_t now = p->store->now();
+    for (size_t i = 0; i < b->count; i++)
+        if ((b->items[i].kind & kinds) && !is_kept(p, &b->items[i], now)) return false;
+    return !b->failed;
+}
+
 enum store_err pledge_keep(struct pledge *p, unsigned kinds) {
     const struct store_batch *all = &p->batch;
     struct store_batch *b = &p->todo;

@@ -36,6 +36,9 @@ bool pledge_take(struct pledge *p, const char *conv, paucis_ctx *ctx, const char
  * refer to is. */
 enum store_err pledge_keep(struct pledge *p, unsigned kinds);
 
+/* Were all items of these kinds acknowledged before, as far as is remembered? Asks nobody. */
+bool pledge_is_kept(struct pledge *p, unsigned kinds);
+
 /* When nobody waits any more, and before the lists are kept: what was kept in a hurry takes less
  * room. */
 void pledge_squeeze(struct pledge *p);

@@ -30,6 +30,21 @@ def chat_body(turns, name="task"):
     return json.dumps({"model": "gpt-test", "messages": messages, "tools": tools}).encode()
 
 
+def anthropic(turns):
+    messages = []
+    for m in json.loads(chat_body(turns))["messages"][1:]:
+        if m["role"] == "tool":
+            block = {"type": "tool_result", "tool_use_id": m["tool_call_id"], "content": m["content"]}
+            m = {"role": "user", "content": [block]}
+        elif m["role"] == "assistant":
+            call = m["tool_calls"][0]
+            block = {"type": "tool_use", "id": call["id"], "name": "bash", "input": json.loads(call["function"]["arguments"])}
+            m = {"role": "assistant", "content": [block]}
+        messages.append(m)
+    return json.dumps({"model": "claude-test", "max_tokens": 9, "messages": messages,
+                       "tools": [{"name": "bash", "input_schema": {"type": "object"}}]}).encode()
+
+
 def sent():
     return p.seen[-1][3]
 
@@ -185,6 +200,34 @@ def test_store_fails():
     assert "store" not in headers["x-paucis"] and later[-1] != contents(chat_body(7))[-1]
     s.store = store
     assert until(lambda: restored(s, sent()) == chat_body(7))
+    s.stop()
+    p.caching = True
+
+
+def test_store_fails_and_nothing_is_new():
+    """A body that was sent already is sent so again, and the record hears of no failure: neither for a retry nor for a
+    question about tokens."""
+    p.caching, p.cache = False, set()
+    s = stable()
+    for i in range(7):
+        post(s, anthropic(i), "/v1/messages")
+    before = sent()
+    assert len(before) < len(anthropic(6))
+    db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+    db.execute("CREATE TRIGGER no BEFORE INSERT ON text WHEN (NEW.kind&3) BEGIN SELECT RAISE(ABORT,'full'); END")
+    post(s, chat_body(0))
+    _, headers, _ = post(s, chat_body(1).replace(b": line ", b": row "))  # another finds out
+    assert "reason=store" in headers["x-paucis"], headers
+    for path in ("/v1/messages", "/v1/messages/count_tokens"):
+        _, headers, _ = post(s, anthropic(6), path)
+        assert sent() == before and "reason=store" not in headers["x-paucis"], (path, headers)
+    post(s, anthropic(7), "/v1/messages/count_tokens")
+    assert len(sent()) < len(anthropic(7))
+    record = sqlite3.connect(s.record)
+    assert record.execute("SELECT still FROM conv WHERE id=1").fetchall() == [("",)]
+    record.close()
+    db.execute("DROP TRIGGER no")
+    db.close()
     s.stop()
     p.caching = True
 

@@ -1,10 +1,11 @@
 """Law 7: leaving is safe. A stand-in binds thinking to its prefix and refuses any other (binding.py); a
 conversation that was shortened goes on in every way of leaving it, at every turn."""
+import json
 import sqlite3
 import subprocess
 
 from binding import Session, upstream
-from harness import LONG, PAUCIS, SANITIZED, Serve, run_tests
+from harness import LONG, PAUCIS, SANITIZED, Serve, rows, run_tests, until
 
 SESSIONS = 50 if LONG else 3 if SANITIZED else 6
 TURNS = 14
@@ -105,6 +106,60 @@ def test_record_lost():
         for _ in range(3):
             status, headers, answer = session.send()
             assert status == 200, (seed, headers, answer)
+        s.stop()
+
+
+def lines_of(up):
+    return json.loads(up.provider.seen[-1][3])["messages"]
+
+
+def test_store_fails_while_leaving_waits():
+    """It does not fit raw, so its forms stay as they are; a store that fails meanwhile changes none of them."""
+    up = upstream(check=False)
+    for seed in (0, 6):
+        s = Serve(up, "-q", decide=("-l", "deep", "-b", "24K"))
+        session = Session(seed, s.port, "waits", up, talk=0)
+        for turn in range(24):
+            status, headers, _ = session.send(**({"x_paucis": "off"} if turn == 14 else {}))
+            assert status == 200
+        assert "reason=stopped" in headers["x-paucis"], headers
+        before, state = lines_of(up), rows(s, "SELECT mode, stopped_at FROM conv WHERE id=1")
+        assert state[0][0] == 4, state
+        db = sqlite3.connect(s.store.split(":", 1)[1], isolation_level=None)
+        db.execute("CREATE TRIGGER no BEFORE INSERT ON text WHEN (NEW.kind&3) BEGIN SELECT RAISE(ABORT,'full'); END")
+        other = Session(seed + 100, s.port, "fails", up, talk=0)
+        assert any("reason=store" in other.send()[1]["x-paucis"] for _ in range(12))
+        for _ in range(3):
+            status, headers, answer = session.send()
+            assert status == 200 and not up.provider.refused, (seed, headers, up.provider.refused)
+            assert lines_of(up)[:len(before)] == before, (seed, headers)
+            before = lines_of(up)
+        assert rows(s, "SELECT mode, stopped_at FROM conv WHERE id=1") == state
+        db.close()
+        s.stop()
+
+
+def test_record_of_a_cold_cut_lost():
+    """What was cut followed from the record alone, so any thought may be bound to it. (Where thinking is enabled, not
+    adaptive, and the present loop began behind that cut, only the loop's end helps.)"""
+    up = upstream(check=False)
+    for seed in (2, 4, 6):
+        s = Serve(up, "-q", decide=("-l", "balanced"))
+        session = Session(seed, s.port, "cold", up)
+        cold = ""
+        while not cold:
+            assert session.send()[0] == 200
+            assert until(lambda: rows(s, "SELECT count(*) FROM request")[0][0] == session.turn)
+            cold = rows(s, "SELECT cold FROM conv")[0][0]
+            db = sqlite3.connect(s.record, isolation_level=None)
+            db.execute("UPDATE conv SET last = last - 100000 WHERE tip > 10")
+            db.close()
+        s.stop()
+        s = Serve(up, "-q", decide=("-l", "balanced"))
+        session.port = s.port
+        for _ in range(3):
+            status, headers, answer = session.send()
+            assert status == 200, (seed, cold, headers, answer)
         s.stop()
 
 

@@ -1,5 +1,6 @@
 """The record: whose conversation a request is, by the chain of its messages. Requests that continue the same point at
 the same time do not share a record, nothing is lost between them, and the file does not grow with every turn."""
+import http.client
 import json
 import sqlite3
 import subprocess
@@ -25,11 +26,18 @@ def other_way(turns, words="no, the other way", more=0):
     return json.dumps(doc).encode()
 
 
-def under_way(serve, body, upstream=up):
+def under_way(serve, body, upstream=up, gone=False):
     """Sends a request whose answer takes a while; gives a function that waits for its end."""
     p = upstream.provider
     before = len(p.seen)
-    t = threading.Thread(target=post, args=(serve, body), kwargs={"x_pause": "0.4"})
+
+    def send():
+        try:
+            post(serve, body, x_pause="0.4")
+        except (OSError, http.client.HTTPException):
+            assert gone
+
+    t = threading.Thread(target=send)
     t.start()
     assert until(lambda: len(p.seen) > before)
     return t.join
@@ -104,6 +112,35 @@ def test_off_while_a_request_is_under_way():
     s.stop()
 
 
+def test_off_while_all_is_refused():
+    """The ladder ends where it began, and what was said meanwhile stands."""
+    s = led_to(12)
+
+    def off_and_refuse(body):
+        if rows(s, "SELECT mode FROM conv") == [(0,)]:
+            assert subprocess.run([PAUCIS, "off", "1", "--record", s.record]).returncode == 0
+        return "not today"
+
+    p.refuse_next.append(off_and_refuse)
+    assert post(s, chat_body(13))[0] == 400
+    p.refuse_next.remove(off_and_refuse)
+    _, headers, _ = post(s, chat_body(13))
+    assert "reason=stopped" in headers["x-paucis"] and p.seen[-1][3] == chat_body(13), headers["x-paucis"]
+    s.stop()
+
+
+def test_names_of_requests_are_used_once():
+    """By a proxy that is killed and started again within a second as well."""
+    record, names = None, []
+    for _ in range(4):
+        s = Serve(up, "-q", record=record)
+        record = s.record
+        names.append(post(s, chat_body(2))[1]["x-paucis"].split("id=")[1])
+        assert until(lambda: rows(s, "SELECT count(*) FROM request") == [(len(set(names)),)])
+        s.kill()
+    assert len(set(names)) == 4, names
+
+
 def anthropic(turns, words=None):
     messages = [{"role": "user", "content": "go"}]
     for m in json.loads(chat_body(turns))["messages"][2:]:
@@ -164,6 +201,29 @@ def test_a_pause_is_one_pause():
     post(s, session(32))
     assert rows(s, "SELECT cold FROM conv") == [("62",)], rows(s, "SELECT cold FROM conv")
     s.stop()
+
+
+def test_a_pause_is_over_whatever_is_answered():
+    """The request after it told nothing, or its turn was not recorded; the cache is warm all the same."""
+    for killed in (False, True):
+        far = Upstream(check=False)
+        s = Serve(far, "-q", decide=("-l", "deep"))
+        for i in range(30):
+            post(s, session(i))
+        assert until(lambda: rows(s, "SELECT max(n) FROM tip") == [(60,)])
+        db = sqlite3.connect(s.record, isolation_level=None)
+        db.execute("UPDATE conv SET last = last - 100000")
+        db.close()
+        if killed:
+            wait = under_way(s, session(30, stream=True), far, gone=True)
+            s.kill()
+            wait()
+            s = Serve(far, "-q", "--store", s.store, decide=("-l", "deep"), record=s.record)
+        else:
+            post(s, session(30), x_fault="status-529")
+        post(s, session(31))
+        assert rows(s, "SELECT cold FROM conv") == [("62",)], rows(s, "SELECT cold FROM conv")
+        s.stop()
 
 
 def test_tips_are_few_and_all_turns_are_found():

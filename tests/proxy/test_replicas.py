@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+import binding
 from harness import LONG, PAUCIS, Serve, Upstream, ask, folder, long_text, post, processes, run_tests, until
 from servers import Redis, free_port, make_cluster
 
@@ -238,6 +239,27 @@ def test_redis_hangs():
     redis.job.send_signal(signal.SIGCONT)
     assert until(lambda: "record" not in post(s, body(0, 2))[1]["x-paucis"])
     s.stop()
+    redis.stop()
+
+
+def test_redis_is_down_and_thinking_is_bound():
+    """What was sent before cannot be looked up; the provider tells that there was something, and it is left."""
+    redis, up = Redis(folder("redis")), binding.upstream(check=False)
+    for seed in (1, 2):
+        s = Serve(up, "-q", "--store", f"redis://127.0.0.1:{redis.port}?timeout=300", decide=("-l", "deep", "-b", "24K"))
+        session = binding.Session(seed, s.port, "down", up)
+        for _ in range(14):
+            status, headers, _ = session.send()
+        assert status == 200 and headers["x-paucis"].startswith("saved="), headers
+        redis.stop(signal.SIGKILL)
+        for _ in range(3):
+            status, headers, answer = session.send()
+            assert status == 200, (seed, headers, answer)
+        redis.start()
+        for _ in range(3):
+            status, headers, answer = session.send()
+            assert status == 200, (seed, headers, answer)
+        s.stop()
     redis.stop()
 
 
