@@ -166,7 +166,7 @@ static paucis_err add_part(struct fold *f, struct view *v, size_t part) {
                             .role = m->role,
                             .kind = p->kind,
                             .flags = (uint8_t)flags_of(v, part),
-                            .mate = p->mate,
+                            .mate = p->kind == PART_RESULT ? p->mate : NO_INDEX,
                             .id = paucis__view_string(v, p->id),
                             .name = paucis__view_string(v, p->name)};
     if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;
