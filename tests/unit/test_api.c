@@ -436,6 +436,43 @@ static void plans(void) {
     files_free(&f);
 }
 
+/* The largest value says never, as a large one does, and overflows nothing. */
+static void present_thinking(void) {
+    struct bytes thought = bytes_repeat("", "what to do next ", 20000, "");
+    struct bytes lines = bytes_repeat("", "one of many lines, see src/reader.c\\n", 400, "");
+    enum { STEPS = 40 };
+    size_t room = 400 + STEPS * (thought.len + lines.len + 400), n = 0, size[2];
+    char *b = must_malloc(room);
+    paucis_price price = {.read = 100, .write = 10000, .match = PAUCIS_MATCH_PREFIX};
+    n += (size_t)snprintf(b, room,
+                          "{\"model\":\"claude-opus-5-5\",\"max_tokens\":9,\"messages\":["
+                          "{\"role\":\"user\",\"content\":\"go\"}");
+    for (size_t i = 0; i < STEPS; i++)
+        n += (size_t)snprintf(
+            b + n, room - n,
+            ",{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":"
+            "\"%.*s\",\"signature\":\"c2ln%zu\"},{\"type\":\"tool_use\",\"id\":\"t%zu\","
+            "\"name\":\"bash\",\"input\":{\"command\":\"make %zu\"}}]},{\"role\":"
+            "\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t%zu\","
+            "\"content\":\"%zu %.*s\"}]}",
+            (int)thought.len, thought.at, i, i, i, i, i, (int)lines.len, lines.at);
+    n += (size_t)snprintf(b + n, room - n, "]}");
+    for (size_t i = 0; i < 2; i++) {
+        paucis_kv kv[] = {{"thought", i ? "4294967295" : "1000000"}, {"risk", "1000000"}};
+        paucis_opts o = options();
+        const char *out;
+        o.kv = kv;
+        o.nkv = 2;
+        o.price = &price;
+        CHECK_EQ(paucis_compact(ctx, b, n, &o, &out, &size[i], NULL, NULL), PAUCIS_OK);
+    }
+    CHECK(size[0] < n && size[0] > STEPS * thought.len);
+    CHECK_EQ(size[0], size[1]);
+    free(b);
+    bytes_free(&thought);
+    bytes_free(&lines);
+}
+
 /* ---- check --------------------------------------------------------------------------------- */
 
 static bool is_rule(const char *id) {
@@ -586,11 +623,12 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code = TEST_RUN(
-        CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments), CASE(option_sizes),
-        CASE(statistics_sizes), CASE(options_by_name), CASE(identity), CASE(no_space),
-        CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans), CASE(breaks_are_rules),
-        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
+    int code =
+        TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
+                 CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name), CASE(identity),
+                 CASE(no_space), CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans),
+                 CASE(present_thinking), CASE(breaks_are_rules), CASE(samples_are_valid),
+                 CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }
