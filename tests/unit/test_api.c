@@ -436,6 +436,82 @@ static void plans(void) {
     files_free(&f);
 }
 
+/* What a call has handed out cannot be asked for behind another one, which may have another body or
+ * none: not even by paucis_name_again, whose texts lie in the body. */
+static size_t names_given;
+
+static size_t give_name(void *ud, const char *text, size_t n, char *handle) {
+    size_t said = *(const size_t *)ud;
+    names_given++;
+    for (size_t i = 0; i < n; i++) handle[0] = text[i]; /* reads all of it */
+    memcpy(handle, "name", 4);
+    return said;
+}
+
+static struct bytes long_results(size_t steps) {
+    struct bytes lines = bytes_repeat("", "one of many lines, see src/reader.c\\n", 400, "");
+    size_t room = 400 + steps * (lines.len + 400), n = 0;
+    struct bytes b = {must_malloc(room), 0};
+    n += (size_t)snprintf(
+        b.at, room, "{\"model\":\"gpt-5\",\"messages\":[{\"role\":\"user\",\"content\":\"go\"}");
+    for (size_t i = 0; i < steps; i++)
+        n += (size_t)snprintf(
+            b.at + n, room - n,
+            ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%zu\","
+            "\"type\":\"function\",\"function\":{\"name\":\"bash\",\"arguments\":"
+            "\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c%zu\",\"content\":"
+            "\"%zu\\n%.*s\"}",
+            i, i, i, (int)lines.len, lines.at);
+    n += (size_t)snprintf(b.at + n, room - n, "]}");
+    bytes_free(&lines);
+    b.len = n;
+    return b;
+}
+
+static void nothing_is_left(void) {
+    static const char prices[] = "{\"rows\":[{\"name\":\"x\",\"read\":0.1,\"write\":1}]}";
+    for (int other = 0; other < 6; other++) {
+        struct bytes b = long_results(20);
+        paucis_opts o = options(), wrong = options();
+        paucis_counts counts = {.size = sizeof counts};
+        paucis_price price;
+        paucis_splice splice;
+        paucis_part part;
+        paucis_edit edit;
+        paucis_cut cut;
+        const paucis_break *breaks;
+        const char *out;
+        size_t n, length = 4;
+        o.handle = give_name;
+        o.handle_ud = &length;
+        wrong.level = "none such";
+        CHECK_EQ(paucis_plan(ctx, b.at, b.len, &o, &n, NULL, NULL), PAUCIS_OK);
+        CHECK(n > 3 && paucis_splice_get(ctx, 0, &splice) == PAUCIS_OK);
+        names_given = 0;
+        CHECK_EQ(paucis_name_again(ctx), PAUCIS_OK);
+        CHECK(names_given > 3);
+        if (other == 5) CHECK_EQ(paucis_read(ctx, b.at, b.len, NULL, &n, NULL), PAUCIS_OK);
+        bytes_free(&b);
+        if (other == 0) CHECK_EQ(paucis_read(ctx, "{", 1, NULL, &n, NULL), PAUCIS_E_PARSE);
+        if (other == 1)
+            CHECK_EQ(paucis_check(ctx, "1", 1, NULL, NULL, &breaks, &n, NULL), PAUCIS_E_FORMAT);
+        if (other == 2) CHECK_EQ(paucis_count(ctx, "1", 1, NULL, &counts, NULL), PAUCIS_E_FORMAT);
+        if (other == 3)
+            CHECK_EQ(paucis_price_parse(ctx, prices, sizeof prices - 1, NULL, &price, NULL),
+                     PAUCIS_OK);
+        if (other >= 4)
+            CHECK_EQ(paucis_compact(ctx, "{}", 2, &wrong, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+        TEST_NOTE("other call %d", other);
+        names_given = 0;
+        CHECK_EQ(paucis_name_again(ctx), PAUCIS_OK);
+        CHECK_EQ(names_given, 0);
+        CHECK_EQ(paucis_splice_get(ctx, 0, &splice), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_plan_get(ctx, 0, &edit), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_plan_cut(ctx, 0, &cut), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_read_get(ctx, 0, &part), PAUCIS_E_ARG);
+    }
+}
+
 /* The largest value says never, as a large one does, and overflows nothing. */
 static void present_thinking(void) {
     struct bytes thought = bytes_repeat("", "what to do next ", 20000, "");
@@ -623,12 +699,12 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code =
-        TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
-                 CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name), CASE(identity),
-                 CASE(no_space), CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans),
-                 CASE(present_thinking), CASE(breaks_are_rules), CASE(samples_are_valid),
-                 CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
+    int code = TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
+                        CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name),
+                        CASE(identity), CASE(no_space), CASE(reuse_after_errors),
+                        CASE(unknown_formats), CASE(plans), CASE(nothing_is_left),
+                        CASE(present_thinking), CASE(breaks_are_rules), CASE(samples_are_valid),
+                        CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }
