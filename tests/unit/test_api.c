@@ -512,6 +512,26 @@ static void nothing_is_left(void) {
     }
 }
 
+/* A name that is too long is none, however long the function says it is. */
+static void too_long_a_name(void) {
+    static const size_t lengths[] = {0, PAUCIS_MAX_HANDLE + 1, 1 << 20, SIZE_MAX};
+    struct bytes b = long_results(20);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        paucis_opts o = options();
+        const char *out;
+        size_t n, length = lengths[i];
+        o.handle = give_name;
+        o.handle_ud = &length;
+        TEST_NOTE("a name of %zu bytes", length);
+        CHECK_EQ(paucis_compact(ctx, b.at, b.len, &o, &out, &n, NULL, NULL), PAUCIS_OK);
+        struct bytes text = bytes_copy(out, n + 1);
+        text.at[n] = 0;
+        CHECK(n < b.len && !strstr(text.at, "[full text: name"));
+        bytes_free(&text);
+    }
+    bytes_free(&b);
+}
+
 /* The largest value says never, as a large one does, and overflows nothing. */
 static void present_thinking(void) {
     struct bytes thought = bytes_repeat("", "what to do next ", 20000, "");
@@ -699,12 +719,12 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code = TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
-                        CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name),
-                        CASE(identity), CASE(no_space), CASE(reuse_after_errors),
-                        CASE(unknown_formats), CASE(plans), CASE(nothing_is_left),
-                        CASE(present_thinking), CASE(breaks_are_rules), CASE(samples_are_valid),
-                        CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
+    int code = TEST_RUN(
+        CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments), CASE(option_sizes),
+        CASE(statistics_sizes), CASE(options_by_name), CASE(identity), CASE(no_space),
+        CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans), CASE(nothing_is_left),
+        CASE(too_long_a_name), CASE(present_thinking), CASE(breaks_are_rules),
+        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }
