@@ -323,19 +323,22 @@ paucis_err paucis_price_parse(paucis_ctx *c, const char *json, size_t n, const c
     const char *what;
     size_t node;
     if (!e) e = &error;
+    if (out) *out = (paucis_price){0};
     if (!c || !out || (!json && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     api_begin(c);
     paucis__view_clear(&c->doc.view);
     PAUCIS_TRY(paucis__json_read(&c->doc.json, &c->mem, NULL, json, n, e));
     c->doc.view.j = &c->doc.json;
-    paucis_err err = paucis__price_read(&c->doc.json, name, out, &node, &what);
+    paucis_price row;
+    paucis_err err = paucis__price_read(&c->doc.json, name, &row, &node, &what);
     if (err) return api_fail(e, err, what);
     struct span text = paucis__view_string(&c->doc.view, node);
     char *copy = text.at ? paucis__arena_alloc(&c->arena, text.len + 1) : NULL;
     if (!copy) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
     memcpy(copy, text.at, text.len);
     copy[text.len] = 0;
+    *out = row;
     out->name = copy;
     return PAUCIS_OK;
 }

@@ -532,6 +532,36 @@ static void too_long_a_name(void) {
     bytes_free(&b);
 }
 
+/* Rule (d): a price is there as a whole or not at all. */
+static void prices_from_files(void) {
+    static const struct {
+        const char *json, *name;
+        paucis_err want;
+    } rows[] = {
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25},{'name':'b','read':0,'write':1}]}", "b",
+         PAUCIS_OK},
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25}]}", "b", PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25,'minimum':-1}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':1.1,'write':1.25}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':99999999999999999999}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':1e0}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[", NULL, PAUCIS_E_PARSE},
+        {"[]", NULL, PAUCIS_E_ARG},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = bytes_quoted(rows[i].json);
+        paucis_price p = {.name = "x", .read = 7, .match = 9}, none = {.name = NULL};
+        TEST_NOTE("%s", rows[i].json);
+        CHECK_EQ(paucis_price_parse(ctx, b.at, b.len, rows[i].name, &p, NULL), rows[i].want);
+        if (rows[i].want)
+            CHECK(!p.name && p.read == none.read && p.write == none.write && p.base == none.base &&
+                  p.match == none.match);
+        else
+            CHECK(!strcmp(p.name, "b") && p.read == 0 && p.write == 1000 && p.base == 1000);
+        bytes_free(&b);
+    }
+}
+
 /* The largest value says never, as a large one does, and overflows nothing. */
 static void present_thinking(void) {
     struct bytes thought = bytes_repeat("", "what to do next ", 20000, "");
@@ -719,12 +749,13 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code = TEST_RUN(
-        CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments), CASE(option_sizes),
-        CASE(statistics_sizes), CASE(options_by_name), CASE(identity), CASE(no_space),
-        CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans), CASE(nothing_is_left),
-        CASE(too_long_a_name), CASE(present_thinking), CASE(breaks_are_rules),
-        CASE(samples_are_valid), CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
+    int code =
+        TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
+                 CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name), CASE(identity),
+                 CASE(no_space), CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans),
+                 CASE(nothing_is_left), CASE(too_long_a_name), CASE(prices_from_files),
+                 CASE(present_thinking), CASE(breaks_are_rules), CASE(samples_are_valid),
+                 CASE(bad_comparison), CASE(tables), CASE(kernels), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }
