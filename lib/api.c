@@ -160,6 +160,13 @@ static void api_give_stats(paucis_stats *to, const paucis_stats *from) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* A new call: whatever the last one handed out is gone. */
+static void api_begin(paucis_ctx *c) {
+    paucis__arena_reset(&c->arena);
+    c->plan.count = c->read.count = c->splices.list.count = 0;
+    c->folded = false;
+}
+
 /* JSON to view. FORMAT if the format is unknown. */
 static paucis_err api_read(paucis_ctx *c, struct document *d, const struct settings *s,
                            const char *in, size_t n, paucis_error *e) {
@@ -286,25 +293,24 @@ static paucis_err api_decide(paucis_ctx *c, const char *in, size_t n, const pauc
     struct settings s;
     paucis_opts o;
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
-    c->plan.count = 0;
+    api_begin(c);
     if (!in && n) return api_fail(e, PAUCIS_E_ARG, "no input");
     PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
-    paucis__arena_reset(&c->arena);
     *st = (paucis_stats){.size = sizeof *st, .budget_met = 1, .bytes_in = n, .bytes_out = n};
     st->budget = PAUCIS_NO_BUDGET;
     st->policy = s.policy ? s.policy->name : NULL;
     st->first_changed_byte = PAUCIS_NO_BYTE;
     st->render = RENDER;
-    c->folded = false;
-    c->splices.list.count = 0;
     c->splices.size = n;
     paucis_err err = api_read(c, &c->doc, &s, in, n, e);
     if (api_may_pass(c, err, &s))
         *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
     else if (err)
         return err;
-    else if ((err = api_run(c, &s, &o, st)))
+    else if ((err = api_run(c, &s, &o, st))) {
+        api_begin(c);
         return api_fail(e, err, paucis_err_text(err));
+    }
     st->peak_alloc = c->mem.peak;
     return PAUCIS_OK;
 }
@@ -317,19 +323,22 @@ paucis_err paucis_price_parse(paucis_ctx *c, const char *json, size_t n, const c
     const char *what;
     size_t node;
     if (!e) e = &error;
+    if (out) *out = (paucis_price){0};
     if (!c || !out || (!json && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
-    paucis__arena_reset(&c->arena);
+    api_begin(c);
     paucis__view_clear(&c->doc.view);
     PAUCIS_TRY(paucis__json_read(&c->doc.json, &c->mem, NULL, json, n, e));
     c->doc.view.j = &c->doc.json;
-    paucis_err err = paucis__price_read(&c->doc.json, name, out, &node, &what);
+    paucis_price row;
+    paucis_err err = paucis__price_read(&c->doc.json, name, &row, &node, &what);
     if (err) return api_fail(e, err, what);
     struct span text = paucis__view_string(&c->doc.view, node);
     char *copy = text.at ? paucis__arena_alloc(&c->arena, text.len + 1) : NULL;
     if (!copy) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
     memcpy(copy, text.at, text.len);
     copy[text.len] = 0;
+    *out = row;
     out->name = copy;
     return PAUCIS_OK;
 }
@@ -541,15 +550,16 @@ paucis_err paucis_read(paucis_ctx *c, const char *in, size_t n, const paucis_opt
     if (nparts) *nparts = 0;
     if (!c || !nparts || (!in && n)) return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
     *e = (paucis_error){PAUCIS_OK, paucis_err_text(PAUCIS_OK), 0};
+    api_begin(c);
     PAUCIS_TRY(paucis__api_settings(&s, &o, given, e));
-    paucis__arena_reset(&c->arena);
-    c->read.count = 0;
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     size_t count = c->doc.view.parts.count;
     if (!VEC_ROOM(&c->mem, c->read, count)) return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
     for (; c->read.count < count; c->read.count++)
-        if (api_part(c, c->read.count, &c->read.at[c->read.count]))
+        if (api_part(c, c->read.count, &c->read.at[c->read.count])) {
+            c->read.count = 0;
             return api_fail(e, PAUCIS_E_NOMEM, "out of memory");
+        }
     *nparts = count;
     return PAUCIS_OK;
 }
@@ -610,9 +620,8 @@ paucis_err paucis_check(paucis_ctx *c, const char *in, size_t n, const paucis_op
     if (nbreaks) *nbreaks = 0;
     if (!c || !breaks || !nbreaks || (!in && n))
         return api_fail(e, PAUCIS_E_ARG, "a NULL argument");
-    c->plan.count = 0;
+    api_begin(c);
     PAUCIS_TRY(paucis__api_settings(&s, &mine, o, e));
-    paucis__arena_reset(&c->arena);
     PAUCIS_TRY(api_read(c, &c->doc, &s, in, n, e));
     paucis_err err = paucis__check_run(&c->check, &c->doc.view, CHECK_ALL);
     if (!err && with) err = api_compare(c, &s, with, e);
@@ -628,8 +637,7 @@ struct token_state *paucis__api_tokens(paucis_ctx *c) {
 
 paucis_err paucis__api_view(paucis_ctx *c, const struct settings *s, const char *in, size_t n,
                             struct view **v, paucis_error *e) {
-    c->plan.count = 0;
-    paucis__arena_reset(&c->arena);
+    api_begin(c);
     PAUCIS_TRY(api_read(c, &c->doc, s, in, n, e));
     *v = &c->doc.view;
     return PAUCIS_OK;

@@ -13,6 +13,7 @@ struct paucis_session {
     struct paucis_price price;
     VEC(struct span) texts;
     struct item_set calls; /* ids of calls: their part, plus 1 */
+    size_t nameless;       /* no call without an id before this part is still open */
     uint64_t bytes;        /* as they came */
     bool failed;           /* memory ran out: of no further use */
 };
@@ -29,6 +30,13 @@ static struct span session_copy(paucis_session *s, const char *text, size_t n) {
     return span_of(copy, n);
 }
 
+/* A text among the options, if it is given, as the session's own: the caller's need not outlive the
+ * call. */
+static bool session_own(paucis_session *s, const char **text) {
+    if (*text && !(*text = session_copy(s, *text, strlen(*text) + 1).at)) return false;
+    return true;
+}
+
 paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
                               const paucis_opts *given, paucis_error *e) {
     struct settings settings;
@@ -39,7 +47,7 @@ paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
     if (out) *out = NULL;
     if (!out || (alloc && !alloc->resize)) return PAUCIS_E_ARG;
     PAUCIS_TRY(paucis__api_settings(&settings, &opts, given, e));
-    if (!settings_fold(&settings)) {
+    if (!settings_fold(&settings) || settings.policy->leave) {
         *e = (paucis_error){PAUCIS_E_ARG, "a session follows the stable policy", 0};
         return PAUCIS_E_ARG;
     }
@@ -58,9 +66,8 @@ paucis_err paucis_session_new(paucis_session **out, const paucis_alloc *alloc,
     s->fold.arena = &s->arena;
     s->fold.forms.seed = paucis__os_seed();
     s->fold.source = (struct fold_source){session_text, session_text, s};
-    const char *never = settings.stable.never; /* the caller's text need not outlive the call */
-    if (never) settings.stable.never = session_copy(s, never, strlen(never) + 1).at;
-    if (never && !settings.stable.never) {
+    if (!session_own(s, &settings.stable.never) || !session_own(s, &settings.stable.still) ||
+        !session_own(s, &settings.stable.cold)) {
         paucis_session_free(s);
         *e = (paucis_error){PAUCIS_E_NOMEM, "out of memory", 0};
         return PAUCIS_E_NOMEM;
@@ -87,9 +94,24 @@ static size_t place(const char *name, const char *const *names) {
     return i;
 }
 
-/* Calls are remembered by their ids; a result finds its call. */
+/* A result without an id takes the first open call that has none either. */
+static void session_pair_nameless(paucis_session *s, struct fold_part *p) {
+    const struct fold *f = &s->fold;
+    for (; p->kind == PART_RESULT && s->nameless < f->parts.count; s->nameless++) {
+        const struct fold_part *call = &f->parts.at[s->nameless];
+        if (call->kind != PART_CALL || call->id.len) continue;
+        p->mate = (uint32_t)s->nameless++;
+        return;
+    }
+}
+
+/* Calls are remembered by their ids; a result finds its call, as in paucis__view_link. */
 static paucis_err session_pair(paucis_session *s, struct fold_part *p) {
-    if (!p->id.len || (p->kind != PART_CALL && p->kind != PART_RESULT)) return PAUCIS_OK;
+    if (p->kind != PART_CALL && p->kind != PART_RESULT) return PAUCIS_OK;
+    if (!p->id.len) {
+        session_pair_nameless(s, p);
+        return PAUCIS_OK;
+    }
     uint32_t at = item_add(&s->calls, item_hash(p->id.at, p->id.len));
     if (at == NO_ITEM) return PAUCIS_E_NOMEM;
     uint32_t *call = &s->calls.values.at[at];

@@ -112,7 +112,7 @@ static bool may_drop(const struct fold *f, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
         const struct fold_part *p = &f->parts.at[i];
         bool named = p->kind != PART_MEDIA && p->kind != PART_OPAQUE;
-        bool torn = p->mate != NO_INDEX && (p->mate < from || p->mate >= to);
+        bool torn = p->mate == NO_INDEX ? p->kind == PART_CALL : p->mate < from || p->mate >= to;
         if (!(p->flags & FOLD_DROPPABLE) || (f->limits.handle && !named) || torn) return false;
     }
     /* The present loop's first message may have to begin with thinking (B-R17). */

@@ -14,6 +14,7 @@ static const char *const lines[] = {
 
 /* Only such names can stand in every marker. */
 static bool is_plain(struct span name) {
+    if (name.len > PAUCIS_MAX_HANDLE) return false; /* a callback may count like snprintf */
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
         if (!is_letter(c) && !is_digit(c) && c != '-' && c != '_' && c != '.') return false;

@@ -155,6 +155,8 @@ paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part) {
     f->blocks += p->kind != PART_OPAQUE;
     p->leaf = (uint32_t)f->leaves.count;
     PAUCIS_TRY(exclude(f, p));
+    if (p->kind == PART_RESULT && p->mate < i && f->parts.at[p->mate].mate == NO_INDEX)
+        f->parts.at[p->mate].mate = (uint32_t)i;
     if (p->role == ROLE_ASSISTANT && f->loop_first == NO_INDEX) f->loop_first = p->message;
     if (may_be_cut(p)) PAUCIS_TRY(add_leaf(f, i));
     if (is_bound(p)) PAUCIS_TRY(add_bound(f, i));

@@ -37,7 +37,7 @@ struct fold_part {
     uint32_t message;
     uint8_t role, kind, flags, form, tool;
     bool cleaned;    /* its text is without noise */
-    uint32_t mate;   /* a result's call, NO_INDEX if unknown */
+    uint32_t mate;   /* a result's call; a call's first result so far; NO_INDEX if there is none */
     uint32_t block;  /* blocks before it; what is not known, cache marks among it, is none */
     uint32_t leaf;   /* place among the parts that may be cut, NO_INDEX if it may not */
     uint32_t refers; /* reference: the part it points to. Full: the newest part that points to it */
@@ -182,7 +182,7 @@ struct fold {
 };
 
 /* The next part. Only what the fold has to know of it is read: message, role, kind, flags, len,
- * text (if it is at hand), id, name, mate. */
+ * text (if it is at hand), id, name, and a result's mate. */
 paucis_err paucis__fold_add(struct fold *f, const struct fold_part *part);
 
 /* A request made of all parts so far; `last` if it is the one that is really sent now. */

@@ -60,6 +60,10 @@ static uint64_t cap_for(uint64_t given, uint64_t at_level, uint64_t keep, uint64
     return given ? given : at_level * keep * keep / (level_keep * level_keep);
 }
 
+/* Losing a token of thinking counts at most so many writes, which no cut ever saves: with the
+ * dearest price and the longest body that is still far inside 63 bits. */
+#define MOST_THOUGHT 1000000
+
 static uint64_t or_level(uint64_t given, uint64_t at_level) { return given ? given : at_level; }
 
 void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
@@ -89,7 +93,7 @@ void paucis__stable_begin(struct fold *f, const struct stable *s, bool bound) {
         .attach = o[STABLE_ATTACH],
         .stop = o[STABLE_STOP],
         .risk = or_level(o[STABLE_RISK], s->level->risk),
-        .thought = o[STABLE_THOUGHT],
+        .thought = o[STABLE_THOUGHT] < MOST_THOUGHT ? o[STABLE_THOUGHT] : MOST_THOUGHT,
         .cuts = s->level->cuts,
         .bound = bound,
         .sent = s->sent,
@@ -166,7 +170,7 @@ static paucis_err add_part(struct fold *f, struct view *v, size_t part) {
                             .role = m->role,
                             .kind = p->kind,
                             .flags = (uint8_t)flags_of(v, part),
-                            .mate = p->mate,
+                            .mate = p->kind == PART_RESULT ? p->mate : NO_INDEX,
                             .id = paucis__view_string(v, p->id),
                             .name = paucis__view_string(v, p->name)};
     if (!new.id.at || !new.name.at) return PAUCIS_E_NOMEM;

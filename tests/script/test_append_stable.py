@@ -309,6 +309,34 @@ def met_late(lib, past):
     expect(outs[0] == outs[1] == body(20) and outs[2] != body(24) and outs[3] != outs[4], "it makes a difference")
 
 
+def late_answers(lib, past):
+    """A call that is answered many steps later, where no rule forbids that: its step stays, before as after the answer has
+    come, and whether the context remembers or not."""
+    def part(kind, **more):
+        return {"type": kind, **more}
+    messages, waiting, outs = [{"role": "user", "content": [part("text", text="go")]}], None, []
+    rng, options = random.Random("late"), {"window": "1", "price": "none"}
+    for i in range(40):
+        text = "".join(f"line {k} of file_{i}: call_{(i * 7 + k) % 1000}(value_{i + k});\n" for k in range(30))
+        calls = [part("tool_call", id=f"c{i}{x}", name="bash", arguments="{}") for x in "ab"]
+        late = rng.random() < 0.5 and waiting is None
+        answers = [f"c{i}a"] + ([] if late else [f"c{i}b"])
+        if late:
+            waiting = f"c{i}b"
+        elif waiting and rng.random() < 0.3:
+            answers, waiting = answers + [waiting], None
+        messages += [{"role": "assistant", "content": calls}]
+        messages += [{"role": "tool", "content": [part("tool_result", tool_call_id=a, content=f"{a} {text}")]} for a in answers]
+        body = json.dumps({"messages": messages}).encode()
+        one, other = [x.compact(body, None, 3000, options, "neutral", flags)[1] for x, flags in ((lib, 0), (past, REMEMBER))]
+        expect(one == other, i, "steps, an answer comes late: another result from a context that remembers")
+        outs.append({p["id"] for m in json.loads(one)["messages"] for p in m["content"] if p["type"] == "tool_call"})
+        if i:
+            back = outs[-1] - outs[-2] - {f"c{i}a", f"c{i}b"}
+            expect(not back, i, "steps, an answer comes late: calls that were dropped are back", back)
+    expect(len(outs[-1]) < 60, "steps are dropped", len(outs[-1]))
+
+
 def steps_are_counted(lib):
     """A marker says how many steps the budget has dropped, for as long as they are: also in a result that reads a file
     and grows old only after that."""
@@ -401,6 +429,7 @@ def main():
     processes(bodies)
     empty_messages(lib, past)
     met_late(lib, past)
+    late_answers(lib, past)
     steps_are_counted(lib)
     odd_steps_are_counted(lib)
     short_steps_are_named(lib, past)

@@ -436,6 +436,169 @@ static void plans(void) {
     files_free(&f);
 }
 
+/* What a call has handed out cannot be asked for behind another one, which may have another body or
+ * none: not even by paucis_name_again, whose texts lie in the body. */
+static size_t names_given;
+
+static size_t give_name(void *ud, const char *text, size_t n, char *handle) {
+    size_t said = *(const size_t *)ud;
+    names_given++;
+    for (size_t i = 0; i < n; i++) handle[0] = text[i]; /* reads all of it */
+    memcpy(handle, "name", 4);
+    return said;
+}
+
+static struct bytes long_results(size_t steps) {
+    struct bytes lines = bytes_repeat("", "one of many lines, see src/reader.c\\n", 400, "");
+    size_t room = 400 + steps * (lines.len + 400), n = 0;
+    struct bytes b = {must_malloc(room), 0};
+    n += (size_t)snprintf(
+        b.at, room, "{\"model\":\"gpt-5\",\"messages\":[{\"role\":\"user\",\"content\":\"go\"}");
+    for (size_t i = 0; i < steps; i++)
+        n += (size_t)snprintf(
+            b.at + n, room - n,
+            ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%zu\","
+            "\"type\":\"function\",\"function\":{\"name\":\"bash\",\"arguments\":"
+            "\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c%zu\",\"content\":"
+            "\"%zu\\n%.*s\"}",
+            i, i, i, (int)lines.len, lines.at);
+    n += (size_t)snprintf(b.at + n, room - n, "]}");
+    bytes_free(&lines);
+    b.len = n;
+    return b;
+}
+
+static void nothing_is_left(void) {
+    static const char prices[] = "{\"rows\":[{\"name\":\"x\",\"read\":0.1,\"write\":1}]}";
+    for (int other = 0; other < 6; other++) {
+        struct bytes b = long_results(20);
+        paucis_opts o = options(), wrong = options();
+        paucis_counts counts = {.size = sizeof counts};
+        paucis_price price;
+        paucis_splice splice;
+        paucis_part part;
+        paucis_edit edit;
+        paucis_cut cut;
+        const paucis_break *breaks;
+        const char *out;
+        size_t n, length = 4;
+        o.handle = give_name;
+        o.handle_ud = &length;
+        wrong.level = "none such";
+        CHECK_EQ(paucis_plan(ctx, b.at, b.len, &o, &n, NULL, NULL), PAUCIS_OK);
+        CHECK(n > 3 && paucis_splice_get(ctx, 0, &splice) == PAUCIS_OK);
+        names_given = 0;
+        CHECK_EQ(paucis_name_again(ctx), PAUCIS_OK);
+        CHECK(names_given > 3);
+        if (other == 5) CHECK_EQ(paucis_read(ctx, b.at, b.len, NULL, &n, NULL), PAUCIS_OK);
+        bytes_free(&b);
+        if (other == 0) CHECK_EQ(paucis_read(ctx, "{", 1, NULL, &n, NULL), PAUCIS_E_PARSE);
+        if (other == 1)
+            CHECK_EQ(paucis_check(ctx, "1", 1, NULL, NULL, &breaks, &n, NULL), PAUCIS_E_FORMAT);
+        if (other == 2) CHECK_EQ(paucis_count(ctx, "1", 1, NULL, &counts, NULL), PAUCIS_E_FORMAT);
+        if (other == 3)
+            CHECK_EQ(paucis_price_parse(ctx, prices, sizeof prices - 1, NULL, &price, NULL),
+                     PAUCIS_OK);
+        if (other >= 4)
+            CHECK_EQ(paucis_compact(ctx, "{}", 2, &wrong, &out, &n, NULL, NULL), PAUCIS_E_ARG);
+        TEST_NOTE("other call %d", other);
+        names_given = 0;
+        CHECK_EQ(paucis_name_again(ctx), PAUCIS_OK);
+        CHECK_EQ(names_given, 0);
+        CHECK_EQ(paucis_splice_get(ctx, 0, &splice), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_plan_get(ctx, 0, &edit), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_plan_cut(ctx, 0, &cut), PAUCIS_E_ARG);
+        CHECK_EQ(paucis_read_get(ctx, 0, &part), PAUCIS_E_ARG);
+    }
+}
+
+/* A name that is too long is none, however long the function says it is. */
+static void too_long_a_name(void) {
+    static const size_t lengths[] = {0, PAUCIS_MAX_HANDLE + 1, 1 << 20, SIZE_MAX};
+    struct bytes b = long_results(20);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        paucis_opts o = options();
+        const char *out;
+        size_t n, length = lengths[i];
+        o.handle = give_name;
+        o.handle_ud = &length;
+        TEST_NOTE("a name of %zu bytes", length);
+        CHECK_EQ(paucis_compact(ctx, b.at, b.len, &o, &out, &n, NULL, NULL), PAUCIS_OK);
+        struct bytes text = bytes_copy(out, n + 1);
+        text.at[n] = 0;
+        CHECK(n < b.len && !strstr(text.at, "[full text: name"));
+        bytes_free(&text);
+    }
+    bytes_free(&b);
+}
+
+/* Rule (d): a price is there as a whole or not at all. */
+static void prices_from_files(void) {
+    static const struct {
+        const char *json, *name;
+        paucis_err want;
+    } rows[] = {
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25},{'name':'b','read':0,'write':1}]}", "b",
+         PAUCIS_OK},
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25}]}", "b", PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':1.25,'minimum':-1}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':1.1,'write':1.25}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':99999999999999999999}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[{'name':'a','read':0.1,'write':1e0}]}", NULL, PAUCIS_E_ARG},
+        {"{'rows':[", NULL, PAUCIS_E_PARSE},
+        {"[]", NULL, PAUCIS_E_ARG},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = bytes_quoted(rows[i].json);
+        paucis_price p = {.name = "x", .read = 7, .match = 9}, none = {.name = NULL};
+        TEST_NOTE("%s", rows[i].json);
+        CHECK_EQ(paucis_price_parse(ctx, b.at, b.len, rows[i].name, &p, NULL), rows[i].want);
+        if (rows[i].want)
+            CHECK(!p.name && p.read == none.read && p.write == none.write && p.base == none.base &&
+                  p.match == none.match);
+        else
+            CHECK(!strcmp(p.name, "b") && p.read == 0 && p.write == 1000 && p.base == 1000);
+        bytes_free(&b);
+    }
+}
+
+/* The largest value says never, as a large one does, and overflows nothing. */
+static void present_thinking(void) {
+    struct bytes thought = bytes_repeat("", "what to do next ", 20000, "");
+    struct bytes lines = bytes_repeat("", "one of many lines, see src/reader.c\\n", 400, "");
+    enum { STEPS = 40 };
+    size_t room = 400 + STEPS * (thought.len + lines.len + 400), n = 0, size[2];
+    char *b = must_malloc(room);
+    paucis_price price = {.read = 100, .write = 10000, .match = PAUCIS_MATCH_PREFIX};
+    n += (size_t)snprintf(b, room,
+                          "{\"model\":\"claude-opus-5-5\",\"max_tokens\":9,\"messages\":["
+                          "{\"role\":\"user\",\"content\":\"go\"}");
+    for (size_t i = 0; i < STEPS; i++)
+        n += (size_t)snprintf(
+            b + n, room - n,
+            ",{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":"
+            "\"%.*s\",\"signature\":\"c2ln%zu\"},{\"type\":\"tool_use\",\"id\":\"t%zu\","
+            "\"name\":\"bash\",\"input\":{\"command\":\"make %zu\"}}]},{\"role\":"
+            "\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t%zu\","
+            "\"content\":\"%zu %.*s\"}]}",
+            (int)thought.len, thought.at, i, i, i, i, i, (int)lines.len, lines.at);
+    n += (size_t)snprintf(b + n, room - n, "]}");
+    for (size_t i = 0; i < 2; i++) {
+        paucis_kv kv[] = {{"thought", i ? "4294967295" : "1000000"}, {"risk", "1000000"}};
+        paucis_opts o = options();
+        const char *out;
+        o.kv = kv;
+        o.nkv = 2;
+        o.price = &price;
+        CHECK_EQ(paucis_compact(ctx, b, n, &o, &out, &size[i], NULL, NULL), PAUCIS_OK);
+    }
+    CHECK(size[0] < n && size[0] > STEPS * thought.len);
+    CHECK_EQ(size[0], size[1]);
+    free(b);
+    bytes_free(&thought);
+    bytes_free(&lines);
+}
+
 /* ---- check --------------------------------------------------------------------------------- */
 
 static bool is_rule(const char *id) {
@@ -612,12 +775,13 @@ static void memory(void) {
 
 int main(void) {
     if (paucis_ctx_new(&ctx, NULL) != PAUCIS_OK) return EXIT_FAILURE;
-    int code =
-        TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
-                 CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name), CASE(identity),
-                 CASE(no_space), CASE(reuse_after_errors), CASE(unknown_formats), CASE(plans),
-                 CASE(breaks_are_rules), CASE(samples_are_valid), CASE(bad_comparison),
-                 CASE(tables), CASE(kernels), CASE(auto_budget), CASE(memory));
+    int code = TEST_RUN(CASE(layout), CASE(version), CASE(error_texts), CASE(null_arguments),
+                        CASE(option_sizes), CASE(statistics_sizes), CASE(options_by_name),
+                        CASE(identity), CASE(no_space), CASE(reuse_after_errors),
+                        CASE(unknown_formats), CASE(plans), CASE(nothing_is_left),
+                        CASE(too_long_a_name), CASE(prices_from_files), CASE(present_thinking),
+                        CASE(breaks_are_rules), CASE(samples_are_valid), CASE(bad_comparison),
+                        CASE(tables), CASE(kernels), CASE(auto_budget), CASE(memory));
     paucis_ctx_free(ctx);
     return code;
 }

@@ -32,7 +32,7 @@ static void new_arguments(void) {
     CHECK_EQ(paucis_session_new(NULL, NULL, &o, &e), PAUCIS_E_ARG);
     CHECK_EQ(paucis_session_new(&s, &no_function, &o, &e), PAUCIS_E_ARG);
     CHECK(!s && e.code == PAUCIS_E_ARG && e.msg);
-    static const char *const others[] = {"none", "classic", "no such policy"};
+    static const char *const others[] = {"none", "classic", "exit", "no such policy"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         o = options();
         o.policy = others[i];
@@ -256,6 +256,76 @@ static void sessions_are_compact(void) {
     CHECK(cuts > 50);
 }
 
+/* Calls and results without ids, as Gemini has them: a result takes the first open call. */
+static struct bytes nameless_conversation(size_t steps) {
+    size_t room = 2000 + steps * 9000, n = 0;
+    char *b = must_malloc(room);
+    n += (size_t)snprintf(b, room,
+                          "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"go\"}]}");
+    for (size_t i = 0; i < steps; i++) {
+        n += (size_t)snprintf(b + n, room - n, ",{\"role\":\"model\",\"parts\":[");
+        for (size_t k = 0; k < 2; k++)
+            n += (size_t)snprintf(
+                b + n, room - n,
+                "%s{\"functionCall\":{\"name\":\"%s\",\"args\":{\"%s\":\"f%zu\"}}}", k ? "," : "",
+                k ? "read_file" : "bash", k ? "path" : "command", k ? i % 5 : i);
+        n += (size_t)snprintf(b + n, room - n, "]},{\"role\":\"user\",\"parts\":[");
+        for (size_t k = 0; k < 2; k++) {
+            n += (size_t)snprintf(b + n, room - n,
+                                  "%s{\"functionResponse\":{\"name\":\"%s\",\"response\":{"
+                                  "\"output\":\"",
+                                  k ? "," : "", k ? "read_file" : "bash");
+            for (size_t line = 0; line < 90; line++)
+                n += (size_t)snprintf(b + n, room - n, "%zu: name_%zu(value_%zu);\\n", line,
+                                      i * 7 + line, k + line);
+            n += (size_t)snprintf(b + n, room - n, "\"}}}");
+        }
+        n += (size_t)snprintf(b + n, room - n, "]}");
+    }
+    n += (size_t)snprintf(b + n, room - n, "]}");
+    return (struct bytes){b, n};
+}
+
+static void results_without_ids(void) {
+    struct bytes b = nameless_conversation(30);
+    for (size_t level = 0; paucis_level_at(level); level++) {
+        paucis_opts o = options();
+        o.level = paucis_level_at(level)->name;
+        TEST_NOTE("%s", o.level);
+        same_as_compact(&b, &o);
+    }
+    bytes_free(&b);
+}
+
+/* What the options point to may be gone once the session has begun. */
+static void options_are_copied(void) {
+    struct bytes list = bytes_copy("4,9,30,4000000000", 18), never = bytes_copy("todo*", 6);
+    struct bytes body = conversation(40, 3);
+    paucis_kv kv[] = {{"still", list.at}, {"cold", list.at}, {"never", never.at}, {"window", "4"}};
+    paucis_opts o = options();
+    paucis_session *s;
+    paucis_ctx *ctx;
+    struct standing st = {NULL, NULL, 0};
+    o.kv = kv;
+    o.nkv = 4;
+    CHECK_EQ(paucis_session_new(&s, NULL, &o, NULL), PAUCIS_OK);
+    bytes_free(&list);
+    bytes_free(&never);
+    CHECK_EQ(paucis_ctx_new(&ctx, NULL), PAUCIS_OK);
+    CHECK_EQ(paucis_read(ctx, body.at, body.len, NULL, &st.n, NULL), PAUCIS_OK);
+    st.texts = calloc(st.n + 1, sizeof *st.texts);
+    st.gone = calloc(st.n + 1, sizeof *st.gone);
+    if (!st.texts || !st.gone) exit(2);
+    CHECK_EQ(feed(s, ctx, st.n, &st), PAUCIS_OK);
+    paucis_session_free(s);
+    paucis_ctx_free(ctx);
+    standing_free(&st);
+    kv[0].val = kv[1].val = "4,9,30,4000000000";
+    kv[2].val = "todo*";
+    same_as_compact(&body, &o);
+    bytes_free(&body);
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static bool same_standing(const struct standing *a, const struct standing *b) {
@@ -268,9 +338,9 @@ static bool same_standing(const struct standing *a, const struct standing *b) {
 
 static void every_allocation(void) {
     paucis_opts o = options();
-    paucis_kv kv[] = {{"window", "3"}, {"never", "todo*"}};
+    paucis_kv kv[] = {{"window", "3"}, {"never", "todo*"}, {"cold", "40"}, {"still", "20,30"}};
     o.kv = kv;
-    o.nkv = 2;
+    o.nkv = 4;
     o.budget_tokens = 9000;
     struct bytes b = conversation(test_is_sanitized() ? 25 : 60, 4);
     struct standing want = {NULL, NULL, 0};
@@ -301,5 +371,5 @@ static void every_allocation(void) {
 
 int main(void) {
     return TEST_RUN(CASE(new_arguments), CASE(add_arguments), CASE(sessions_are_compact),
-                    CASE(every_allocation));
+                    CASE(results_without_ids), CASE(options_are_copied), CASE(every_allocation));
 }
