@@ -219,7 +219,7 @@ def test_redis_hangs():
     """Requests that wait for it wait together, and pass as they came; other ways are not in its shadow, not even
     while somebody recalls a text; and all is well when it goes on."""
     redis, up = Redis(folder("redis")), Upstream(check=False)
-    s = Serve(up, "--store", f"redis://127.0.0.1:{redis.port}?timeout=400", decide=())
+    s = Serve(up, "--store", f"redis://127.0.0.1:{redis.port}?timeout=800", decide=())
     for i in range(6):
         post(s, body(i, 0))
     redis.job.send_signal(signal.SIGSTOP)
@@ -231,10 +231,10 @@ def test_redis_hangs():
     time.sleep(0.3)
     for _ in range(8):
         assert ask(s.port, "GET", "/v1/models")[0] == 200
-    assert time.time() - began < 1.5, "less than Redis is waited for"
+    assert all(t.is_alive() for t in threads), "Redis was not waited for that long"
     for t in threads:
         t.join()
-    assert time.time() - began < 8, "two seconds each"
+    assert time.time() - began < 16, "four seconds each"
     assert all(r[0] == 200 and "reason=record" in r[1]["x-paucis"] for r in said), said
     redis.job.send_signal(signal.SIGCONT)
     assert until(lambda: "record" not in post(s, body(0, 2))[1]["x-paucis"])
