@@ -12,7 +12,7 @@
 #include "write/write.h"
 
 /* The way the stable policy renders. A change of forms or decisions is a new number. */
-#define RENDER 3
+#define RENDER 4
 
 /* A body that has been read. */
 struct document {

@@ -62,6 +62,8 @@ struct store {
     char why[STORE_WHY];
 };
 
+int64_t store_clock_ms(void); /* for waiting: it only goes forward */
+
 /* Notes why, without the lock; STORE_FAILED. */
 enum store_err store_fail(struct store *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -12,6 +12,8 @@
 #ifdef PAUCIS_REDIS
 #include "redis_link.h"
 
+#include "kind.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +56,6 @@ struct link {
     long db, wait, timeout_ms;
     int64_t gave_up; /* milliseconds; 0: not since it last worked */
 };
-
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void pause_a_little(void) {
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
@@ -346,7 +342,7 @@ static size_t round_of(struct link *l, struct call *calls, size_t n, const bool 
 }
 
 static bool run_some(struct link *l, struct call *calls, size_t n, char *why, size_t cap) {
-    int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
+    int64_t end = store_clock_ms() + (int64_t)l->timeout_ms * PATIENCE;
     bool fixed[AT_ONCE];
     enum verdict worst;
     for (size_t i = 0; i < n; i++) fixed[i] = calls[i].node >= 0;
@@ -356,8 +352,8 @@ static bool run_some(struct link *l, struct call *calls, size_t n, char *why, si
             if (!fixed[i] && !calls[i].asking && !calls[i].reply)
                 calls[i].node = l->slot[slot_of(calls[i].key)];
         if (!round_of(l, calls, n, fixed, &worst, why, cap)) return true;
-        if (worst != REFUSED && now_ms() > end) l->gave_up = now_ms();
-        if (worst == REFUSED || now_ms() > end) return false;
+        if (worst != REFUSED && store_clock_ms() > end) l->gave_up = store_clock_ms();
+        if (worst == REFUSED || store_clock_ms() > end) return false;
         if (worst != LATER && round < EAGER) continue;
         l->stale = true;
         pause_a_little();
@@ -365,7 +361,7 @@ static bool run_some(struct link *l, struct call *calls, size_t n, char *why, si
 }
 
 bool link_run(struct link *l, struct call *calls, size_t n, char *why, size_t cap) {
-    if (l->gave_up && now_ms() - l->gave_up < REST_MS) return false; /* why is still that */
+    if (l->gave_up && store_clock_ms() - l->gave_up < REST_MS) return false; /* why is still that */
     l->gave_up = 0;
     for (size_t from = 0; from < n; from += AT_ONCE) {
         size_t some = n - from < AT_ONCE ? n - from : AT_ONCE;
@@ -376,15 +372,15 @@ bool link_run(struct link *l, struct call *calls, size_t n, char *why, size_t ca
 
 /* A master that has just taken over may have no replica yet; that is waited for, as a fail-over. */
 static bool wait_for(struct link *l, struct node *n) {
-    int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
+    int64_t end = store_clock_ms() + (int64_t)l->timeout_ms * PATIENCE;
     bool ok = false;
-    while (!ok && n->redis && now_ms() < end) {
+    while (!ok && n->redis && store_clock_ms() < end) {
         redisReply *r = redisCommand(n->redis, "WAIT %ld %ld", l->wait, l->timeout_ms / 2);
         ok = r && r->type == REDIS_REPLY_INTEGER && r->integer >= l->wait;
         if (!r) drop(n);
         if (r) freeReplyObject(r);
     }
-    if (!ok && n->redis) l->gave_up = now_ms();
+    if (!ok && n->redis) l->gave_up = store_clock_ms();
     return ok;
 }
 
@@ -469,9 +465,9 @@ static bool read_url(struct link *l, const char *rest) {
 
 /* A server that was started just now reads its data first. */
 static bool read_first_map(struct link *l, char *why, size_t cap) {
-    int64_t end = now_ms() + (int64_t)l->timeout_ms * PATIENCE;
+    int64_t end = store_clock_ms() + (int64_t)l->timeout_ms * PATIENCE;
     while (!read_map(l, why, cap)) {
-        if (!l->loading || now_ms() > end) return false;
+        if (!l->loading || store_clock_ms() > end) return false;
         pause_a_little();
     }
     return true;

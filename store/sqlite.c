@@ -402,20 +402,14 @@ static enum store_err shrink(struct store *s, const struct store_batch *b) {
     return done(s, st) ? STORE_OK : STORE_FAILED;
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Threads that stood behind one that waited in vain have waited as long, and would do so once
  * more, one after the other. */
 static bool begin_write(struct store *s) {
     struct lite *l = lite(s);
-    if (l->busy_ms && now_ms() - l->busy_ms < REST_MS)
+    if (l->busy_ms && store_clock_ms() - l->busy_ms < REST_MS)
         return store_fail(s, "database is locked"), false;
     bool ok = run(s, "BEGIN IMMEDIATE");
-    l->busy_ms = !ok && sqlite3_errcode(l->db) == SQLITE_BUSY ? now_ms() : 0;
+    l->busy_ms = !ok && sqlite3_errcode(l->db) == SQLITE_BUSY ? store_clock_ms() : 0;
     return ok;
 }
 

@@ -25,6 +25,12 @@ const char *store_err_text(enum store_err err) {
     return texts[err];
 }
 
+int64_t store_clock_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 enum store_err store_fail(struct store *s, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

@@ -283,9 +283,12 @@ paucis_err paucis__birth(struct fold *f, size_t part, bool quiet) {
     uint32_t twin = NO_INDEX;
     if (p->len >= LEAST_REFERENCE) PAUCIS_TRY(whole_twin(f, part, &twin));
     if (quiet) return PAUCIS_OK;
-    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
-    if (f->limits.sent && paucis__form_is_ours(t.text)) return PAUCIS_OK; /* it was sent before */
+    if (f->limits.sent) { /* the same body once more has its forms already */
+        PAUCIS_TRY(paucis__fold_text(f, part, &t));
+        if (paucis__form_is_ours(t.text)) return PAUCIS_OK;
+    }
     if (twin != NO_INDEX) return refer(f, part, twin);
+    if (!t.text.at) PAUCIS_TRY(paucis__fold_text(f, part, &t));
     struct span clean = t.text;
     if (p->raw.at) PAUCIS_TRY(paucis__fold_sign(f, part, &clean));
     if (clean.len < p->len)
