@@ -185,9 +185,8 @@ def session(turns, **more):
     return json.dumps({"model": "gpt-test", "messages": messages, **more}).encode()
 
 
-def test_a_pause_is_one_pause():
-    """The cache is cold for one request, and warm for the next, which may come before the turn is recorded."""
-    far = Upstream(check=False)
+def after_a_pause(far):
+    """A proxy before `far` with a conversation of 60 messages that has been idle for a day."""
     s = Serve(far, "-q", decide=("-l", "deep"))
     for i in range(30):
         post(s, session(i))
@@ -195,6 +194,13 @@ def test_a_pause_is_one_pause():
     db = sqlite3.connect(s.record, isolation_level=None)
     db.execute("UPDATE conv SET last = last - 100000")
     db.close()
+    return s
+
+
+def test_a_pause_is_one_pause():
+    """The cache is cold for one request, and warm for the next, which may come before the turn is recorded."""
+    far = Upstream(check=False)
+    s = after_a_pause(far)
     wait = under_way(s, session(30, stream=True), far)
     post(s, session(31))
     wait()
@@ -207,13 +213,7 @@ def test_a_pause_is_over_whatever_is_answered():
     """The request after it told nothing, or its turn was not recorded; the cache is warm all the same."""
     for killed in (False, True):
         far = Upstream(check=False)
-        s = Serve(far, "-q", decide=("-l", "deep"))
-        for i in range(30):
-            post(s, session(i))
-        assert until(lambda: rows(s, "SELECT max(n) FROM tip") == [(60,)])
-        db = sqlite3.connect(s.record, isolation_level=None)
-        db.execute("UPDATE conv SET last = last - 100000")
-        db.close()
+        s = after_a_pause(far)
         if killed:
             wait = under_way(s, session(30, stream=True), far, gone=True)
             s.kill()
